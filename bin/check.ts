@@ -5,18 +5,19 @@ import { checkUsers } from '@fairlead/app/doctor/check-users.ts'
 import { findStartObstacles } from '@fairlead/app/doctor/start-obstacles.ts'
 import { runChecks, usualTimeouts } from '@fairlead/base/findings/finding.ts'
 import { readArguments } from './arguments.ts'
-import { configOption, readConfig, settingsHint } from './read-config.ts'
+import { readConfig, settingsHint, startOptions } from './read-config.ts'
 
 export const usage = `Usage: fairlead check [options]
 
   --config FILE   another configuration file; may be repeated, later wins
+  --strict        every unknown key of the configuration prevents the start
 
 Reads the configuration, opens every file that it names, and checks the data directory, the ports and the clusters of accounts. Starts and changes nothing; a
 gateway may run meanwhile. Exits with 1 if a start would fail; a port or a data directory in use is a note only.
 `
 
 export async function run(args: readonly string[]): Promise<number> {
-  readArguments(args, { command: 'check', options: configOption, hint: settingsHint })
+  readArguments(args, { command: 'check', options: startOptions, hint: settingsHint })
   const loaded = await readConfig(args)
   const obstacles = await findStartObstacles(loaded.config)
   const lasting = obstacles.filter(({ passing }) => !passing)

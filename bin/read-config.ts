@@ -6,6 +6,12 @@ import { containerMarks } from './command-name.ts'
 
 export const configOption = { config: { type: 'string', multiple: true } } as const
 
+/** Of the commands that start a server, or say whether it would start. */
+export const startOptions = {
+  ...configOption,
+  strict: { type: 'boolean', default: false },
+} as const
+
 export const settingsHint =
   'Settings come from files and from the environment, such as SERVER_PORT=8084.'
 
@@ -18,6 +24,7 @@ export function readConfig(
     cwd: process.cwd(),
     env: process.env,
     files: configFilesOf(args),
+    settings: optionsOf(args).strict ? { 'config.unknown-keys': 'reject' } : {},
     inContainer: Object.values(containerMarks).some((file) => existsSync(file)),
     onTerminal: process.stdin.isTTY,
     servesBackends,
@@ -31,6 +38,9 @@ export function existingDataDir({ dataDir }: Pick<Config['backends'], 'dataDir'>
 }
 
 export function configFilesOf(args: readonly string[]): string[] {
-  const { values } = parseArgs({ args: [...args], options: configOption, strict: false })
-  return (values.config ?? []).map(String)
+  return (optionsOf(args).config ?? []).map(String)
+}
+
+function optionsOf(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: startOptions, strict: false }).values
 }

@@ -10,7 +10,7 @@ import { openLog } from '@fairlead/base/telemetry/log.ts'
 import { readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { explainFailure } from './failure.ts'
-import { configFilesOf, configOption, readConfig, settingsHint } from './read-config.ts'
+import { configFilesOf, readConfig, settingsHint, startOptions } from './read-config.ts'
 import { reloadOnSignal } from './reload-on-signal.ts'
 import { recordServer } from './server-process.ts'
 import { reportTo, type ServiceManager } from './service-manager.ts'
@@ -19,6 +19,7 @@ import { packageVersion } from './version.ts'
 export const usage = `Usage: fairlead serve [options]
 
   --config FILE   another configuration file; may be repeated, later wins
+  --strict        every unknown key of the configuration prevents the start
 
 Starts the gateway. On SIGTERM or SIGINT (Ctrl-C) it finishes running requests and exits. On SIGHUP it reads the configuration again.
 `
@@ -27,7 +28,7 @@ Starts the gateway. On SIGTERM or SIGINT (Ctrl-C) it finishes running requests a
 const consoleDir = new URL('../dist/console/', import.meta.url)
 
 export async function run(args: readonly string[]): Promise<number | undefined> {
-  readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
+  readArguments(args, { command: 'serve', options: startOptions, hint: settingsHint })
   const { config, notices } = await readConfig(args)
   const startThread = embedsServices(config) ? loadThread() : undefined
   const { log, missing } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)

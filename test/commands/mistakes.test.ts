@@ -54,9 +54,9 @@ const mistakes: readonly Mistake[] = [
     /^config\/gate\.yml:2: is not usable YAML: a tab/,
     /use blanks/,
   ]),
-  inFile('an unknown key', 'server.prot: 1\n', [
-    /^config\/gate\.yml:1: server\.prot: is not a known key/,
-    /did you mean server\.port\?/,
+  inFile('an unknown key', 'server.adress: 127.0.0.1\n', [
+    /^config\/gate\.yml:1: server\.adress: is not a known key/,
+    /did you mean server\.address\?/,
   ]),
   inFile('a word for a number', '# of the gateway\nserver: {port: many}\n', [
     /config\/gate\.yml:2: server\.port: .*is "many"/,
@@ -433,6 +433,15 @@ const mistakes: readonly Mistake[] = [
       /^Fairlead cannot start: the package \S+ is missing\./,
       /Run "npm ci" in \/\S+, then try again\.$/,
     ],
+  },
+  {
+    what: 'an unknown key with --strict',
+    read: (t) => {
+      const file = join(folderOf(t), 'mine.yml')
+      writeFileSync(file, 'server.prot: 1\n')
+      return startWith(process.execPath, launcher, ['check', '--strict', '--config', file])
+    },
+    says: [/mine\.yml:1: server\.prot: is not a known key/, /did you mean server\.port\?/],
   },
   {
     what: 'files and ports of others, and no home',

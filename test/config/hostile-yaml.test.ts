@@ -54,7 +54,8 @@ const broken: [title: string, content: string | Uint8Array, problem: RegExp][] =
 
 for (const [title, content, problem] of broken) {
   test(`${title} is a problem, not a crash`, async (t) => {
-    const problems = (await problemsOf(t, { 'config/gate.yml': content })).join('\n')
+    const given = { 'config/gate.yml': content, env: { FAIRLEAD_UNKNOWN_KEYS: 'reject' } }
+    const problems = (await problemsOf(t, given)).join('\n')
 
     assert.match(problems, problem)
     assert.equal((Object.prototype as Record<string, unknown>)['polluted'], undefined)

@@ -6,7 +6,7 @@ import { checkConfig, type Given, load, problemsOf, write } from './given.ts'
 test('all errors of all sources are reported at once', async (t) => {
   const problems = await problemsOf(t, {
     'config/spinnaker.yml':
-      'services:\n  orca:\n    baseUrl: orca:8083\n    enabled: maybe\n  ocra:\n    baseUrl: http://o\n',
+      'services:\n  orca:\n    baseUrl: orca:8083\n    enabled: maybe\n  fait:\n    baseUrl: http://o\n',
     'config/gate.yml':
       'server.port: 70000\nserver:\n  adress: 0.0.0.0\ncors.allow-mode: both\nsaml.enabled: true\n',
     env: { OKHTTPCLIENT_READTIMEOUTMS: 'long' },
@@ -20,10 +20,12 @@ test('all errors of all sources are reported at once', async (t) => {
     'config/spinnaker.yml:3: services.orca.baseUrl: must be an absolute address such as http://orca.example:8083, ' +
       'or the word embedded, is "orca:8083"',
     'config/spinnaker.yml:4: services.orca.enabled: must be true or false, is "maybe"',
-    'config/spinnaker.yml:5: services.ocra: is not a known key; did you mean services.orca?',
+    'config/spinnaker.yml:5: services.fait: is not a known key; did you mean services.fiat?',
     'environment variable OKHTTPCLIENT_READTIMEOUTMS: okHttpClient.readTimeoutMs: must be a number, is "long"',
   ])
 })
+
+const strict = { FAIRLEAD_UNKNOWN_KEYS: 'reject' }
 
 const suggestions: [written: string, meant: string | undefined][] = [
   ['services.orca.baseUlr: x', 'services.orca.baseUrl'],
@@ -63,7 +65,9 @@ const suggestions: [written: string, meant: string | undefined][] = [
 
 for (const [written, meant] of suggestions) {
   test(`for "${written}" ${meant ?? 'nothing'} is suggested`, async (t) => {
-    const problems = (await problemsOf(t, { 'config/gate.yml': `${written}\n` })).join('\n')
+    const problems = (await problemsOf(t, { 'config/gate.yml': `${written}\n`, env: strict })).join(
+      '\n',
+    )
 
     assert.match(problems, /^config\/gate\.yml:1: .*is not a known key/m)
     assert.equal(/did you mean (\S+)\?/.exec(problems)?.[1], meant)
@@ -100,6 +104,7 @@ test('what belongs to no gateway is named in one line', async (t) => {
 test('an error in a shared file is reported', async (t) => {
   const problems = await problemsOf(t, {
     'config/spinnaker.yml': 'servces: {orca: {baseUrl: "http://x"}}\n',
+    env: strict,
   })
 
   assert.deepEqual(problems, [
@@ -107,7 +112,93 @@ test('an error in a shared file is reported', async (t) => {
   ])
 })
 
-test('one key in two spellings is a problem', async (t) => {
+const unknownKeys: [yaml: string, file?: string][] = [
+  ['anonymos.enabled: true'],
+  ['server.adress: 127.0.0.1'],
+  ['ldap: {enabled: true, url: "ldap://l/dc=x", userDnPattern: "uid={0}", groups: ou=x}'],
+  ['security.unheard-of: 1'],
+  ['kubernetes.accounts: [{name: a, permission: {READ: [x]}}]'],
+  ['jenkins.masters: [{name: a, address: "http://j", permisions: {READ: [x]}}]'],
+  ['fiat.admin.rolls: [a]', 'spinnaker.yml'],
+]
+for (const [yaml, file = 'gate.yml'] of unknownKeys) {
+  test(`an unknown key that would decide who gets in prevents the start: ${yaml}`, async (t) => {
+    const given = { [`config/${file}`]: `${yaml}\n` }
+    assert.match((await problemsOf(t, given)).join('\n'), /is not a known key/)
+    const { notices } = await load(t, { ...given, env: { FAIRLEAD_UNKNOWN_KEYS: 'warn' } })
+    assert.ok(notices.some((notice) => /^Warning: .* is not a known key/.test(notice)))
+  })
+}
+
+test('any other unknown key is a warning, by file and line', async (t) => {
+  const { notices } = await load(t, {
+    'config/gate-local.yml': 'saml:\n  enabled: false\n  metadataUrlOld: x\nserver.prot: 1\n',
+    'config/fairlead.yml': 'mine: {a: 1}\nkubernetes.accounts: [{name: a, kubeconfg: b}]\n',
+    'config/spinnaker.yml': 'services:\n  front50: {s3: {enabled: true}}\nfiat.getAll.x: 1\n',
+  })
+
+  assert.deepEqual(
+    notices.filter((notice) => /known key|does not use/.test(notice)),
+    [
+      'Ignored, as Fairlead does not use it: fiat.getAll, services.front50.s3.',
+      'Warning: config/fairlead.yml:1: mine: is not a known key; remove it, or correct it',
+      'Warning: config/fairlead.yml:2: kubernetes.accounts[0].kubeconfg: is not a known key; remove it, or correct it',
+      'Warning: config/gate-local.yml:3: saml.metadataUrlOld: is not a known key; did you mean saml.metadataUrl?',
+      'Warning: config/gate-local.yml:4: server.prot: is not a known key; did you mean server.port?',
+    ],
+  )
+})
+
+const otherForms: [title: string, yaml: string, expected: RegExp][] = [
+  [
+    'a SpinnakerService',
+    'apiVersion: spinnaker.io/v1alpha2\nkind: SpinnakerService\nspec: {spinnakerConfig: {profiles: {gate: {}}}}\n',
+    /^config\/gate\.yml:1: is a manifest of Kubernetes \(SpinnakerService\).*gate-local\.yml/,
+  ],
+  [
+    'a ConfigMap',
+    'apiVersion: v1\nkind: ConfigMap\ndata: {gate.yml: ""}\n',
+    /^config\/gate\.yml:1: is a manifest of Kubernetes \(ConfigMap\)/,
+  ],
+  [
+    'the configuration of Halyard',
+    'currentDeployment: default\ndeploymentConfigurations: [{name: default}]\n',
+    /^config\/gate\.yml:1: is the configuration of Halyard/,
+  ],
+]
+for (const [title, yaml, expected] of otherForms) {
+  test(`${title} in the place of settings is one error`, async (t) => {
+    const problems = await problemsOf(t, { 'config/gate.yml': yaml })
+    assert.equal(problems.length, 1)
+    assert.match(problems[0] as string, expected)
+  })
+}
+
+test('files of other services are named', async (t) => {
+  const { notices } = await load(t, {
+    'config/clouddriver.yml': 'kubernetes: {enabled: true}\n',
+    'config/igor-local.yml': '',
+  })
+  assert.match(
+    notices.join('\n'),
+    /^Not read, as they belong to other services: config\/clouddriver\.yml, config\/igor-local\.yml\. .*fairlead\.yml/m,
+  )
+})
+
+test('two spellings that say the same are one key', async (t) => {
+  const account = 'name: a, oauthScopes: [b], oAuthScopes: [c], only-namespaced-resources: true'
+  const { config, notices } = await load(t, {
+    'config/fairlead.yml': `kubernetes.enabled: true\nkubernetes.accounts: [{${account}, omitKinds: [pod], omit-kinds: [pod]}]\nserver: {max-http-header-size: 9000, maxHttpHeaderSize: 9000}\n`,
+  })
+
+  assert.equal(config.http.maxHeaderBytes, 9000)
+  assert.match(
+    notices.join('\n'),
+    /^Ignored, .*kubernetes\.accounts\[0\]\.oAuthScopes, kubernetes\.accounts\[0\]\.onlyNamespacedResources\.$/m,
+  )
+})
+
+test('one key in two spellings with two values is a problem', async (t) => {
   const problems = await problemsOf(t, {
     'config/gate.yml':
       'services:\n  orca:\n    baseUrl: http://a\n    base-url: http://b\nservices.orca.baseUrl: http://c\n',
@@ -227,7 +318,7 @@ test('the check reports what it read, or every problem', async (t) => {
   const good = await checkConfig(
     write(t, { 'config/gate.yml': 'services.orca.baseUrl: http://o:1\n' }),
   )
-  const bad = await checkConfig(write(t, { 'config/gate.yml': 'a: 1\n' }))
+  const bad = await checkConfig(write(t, { 'config/gate.yml': 'a: 1\n', env: strict }))
 
   assert.equal(good.ok, true)
   assert.match(good.text, /^Read: config\/gate\.yml$/m)

@@ -316,8 +316,8 @@ test('a directory of files is imported as one setting each', async (t) => {
   assert.equal(config.http.port, 8086)
   assert.equal(settingsOf(config.login, formMethod)?.configuredUser?.password, 'correct\nhorse')
   await assert.rejects(
-    load(t, { ...files, 'config/tree/server.prt': '1' }),
-    /config\/tree\/server\.prt: server\.prt/,
+    load(t, { ...files, 'config/tree/server.adress': '1' }),
+    /config\/tree\/server\.adress: server\.adress/,
   )
   await assert.rejects(
     load(t, { 'config/gate.yml': 'spring.config.import: configtree:/nowhere/else' }),

@@ -300,7 +300,7 @@ const mistakes: [
       'x509.enabled': true,
       'server.ssl.trust-certificate': files.write('ca.pem', authority.certificate),
     }),
-    /^default\.apiPort: TLS needs .*remove default\.apiPort/,
+    /^x509\.enabled: nothing asks for client certificates/,
   ],
   [
     'TLS without a certificate',

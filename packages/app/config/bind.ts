@@ -156,10 +156,14 @@ const truths = new Map([
   ...['false', 'no', 'off', '0'].map((word) => [word, false] as const),
 ])
 
+export function truthOf(text: string): boolean | undefined {
+  return truths.get(text.trim().toLowerCase())
+}
+
 /** The text as the type that the schema wants; as it is, when it does not look like one. */
 function toScalar(node: ScalarNode, text: string, core: z.core.$ZodType): unknown {
   const trimmed = text.trim()
-  if (core instanceof z.ZodBoolean) return truths.get(trimmed.toLowerCase()) ?? text
+  if (core instanceof z.ZodBoolean) return truthOf(text) ?? text
   if (core instanceof z.ZodNumber) {
     if (typeof node.value === 'number' && text === node.text) return node.value
     return /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : text

@@ -7,6 +7,8 @@ import { createMap, type MapNode, type Node } from './tree.ts'
 export interface UnknownKey {
   /** As far as it is known in its usual spelling, then as written. */
   path: string[]
+  /** How many of its names are known. */
+  depth: number
   origin: SourcePosition
 }
 
@@ -56,10 +58,13 @@ function place(
     const last = steps.path.at(-1) as string
     const path = [...above, ...steps.path]
     const existing = parent?.entries.get(last)
+    const isOther = existing !== undefined && (existing.kind !== 'map' || value.kind !== 'map')
     if (
-      parent === undefined ||
-      (existing !== undefined && (existing.kind !== 'map' || value.kind !== 'map'))
-    ) {
+      isOther &&
+      (isPassedOver || saysSame(existing, convert(value, undefined, steps.at, path, findings)))
+    )
+      continue
+    if (parent === undefined || isOther) {
       const first = existing === undefined ? '' : `, first in line ${existing.origin.line ?? '?'}`
       findings.problems.push({
         origin: value.origin,
@@ -70,6 +75,24 @@ function place(
     }
     parent.entries.set(last, convert(value, existing, steps.at, path, findings))
   }
+}
+
+function saysSame(one: Node, other: Node): boolean {
+  if (one.kind === 'scalar') return other.kind === 'scalar' && one.text === other.text
+  if (one.kind === 'list')
+    return (
+      other.kind === 'list' &&
+      one.items.length === other.items.length &&
+      one.items.every((item, index) => saysSame(item, other.items[index] as Node))
+    )
+  return (
+    other.kind === 'map' &&
+    one.entries.size === other.entries.size &&
+    [...one.entries].every(([key, value]) => {
+      const counterpart = other.entries.get(key)
+      return counterpart !== undefined && saysSame(value, counterpart)
+    })
+  )
 }
 
 /** A setting that is accepted for the sake of Gate's files. */
@@ -142,7 +165,7 @@ function noteUnknown(
 ): void {
   if (at.open) return
   if (at.foreign) findings.foreign.add(at.children.size > 0 ? `${at.path}.${rest[0]}` : at.path)
-  else findings.unknown.push({ path: [...above, ...rest], origin })
+  else findings.unknown.push({ path: [...above, ...rest], depth: above.length, origin })
 }
 
 /** `a.b[c.d][0]` has the segments a, b, c.d and 0. */

@@ -2,8 +2,8 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { editDistance } from '@fairlead/base/names/edit-distance.ts'
 import { reasonUnreadable } from '@fairlead/base/storage/file-fault.ts'
+import { truthOf } from './bind.ts'
 import {
   canonicalPath,
   createFindings,
@@ -18,11 +18,12 @@ import {
   readJsonVariable,
   toVariable,
 } from './environment.ts'
-import { type KnownKey, nearestKey, uniformName } from './known-keys.ts'
+import { isGuarded } from './guarded-keys.ts'
+import { type KnownKey, nearestKey } from './known-keys.ts'
 import type { ConfigFolders } from './locations.ts'
-import { type LookUp, Placeholders } from './placeholders.ts'
-import { formatPath, formatProblems, type Problem } from './problems.ts'
-import { namesAt, readSources } from './sources.ts'
+import { type LookUp, PlaceholderError, Placeholders } from './placeholders.ts'
+import { formatPath, formatProblems, type Problem, sortProblems } from './problems.ts'
+import { namesAt, readSources, type UnknownKeyPolicy } from './sources.ts'
 import { createMap, findNode, type MapNode, mergeNodes, type Node } from './tree.ts'
 
 export interface CombinedSources {
@@ -33,7 +34,7 @@ export interface CombinedSources {
   sources: string[]
   profiles: string[]
   /** To be called when all placeholders are filled: a key that another one refers to is no mistake. */
-  reportUnknown: (tolerant: boolean) => void
+  reportUnknown: (policy: UnknownKeyPolicy, placeholders: Placeholders) => void
 }
 
 export async function combineSources(
@@ -81,16 +82,16 @@ export async function combineSources(
       ...(environment.entries.size > 0 ? ['environment variables'] : []),
     ],
     profiles,
-    reportUnknown: (tolerant) => {
-      const unknown = reportUnknown(
-        [...documents, { shared: false, findings }],
-        known,
-        referenced,
-        notices,
+    reportUnknown: (policy, placeholders) => {
+      const found = [...documents, { shared: false, findings }]
+      const unknown = findUnknown(found, known, referenced, notices)
+      const isOff = (block: readonly string[]) => isSwitchedOff(root, block, placeholders)
+      const refused = unknown.filter(
+        (key) => policy === 'reject' || (policy === 'protect' && isProtected(key, isOff)),
       )
-      if (tolerant)
-        notices.push(...unknown.map((problem) => `Warning: ${formatProblems([problem])}`))
-      else problems.push(...unknown)
+      problems.push(...refused.map(({ problem }) => problem))
+      const rest = unknown.filter((key) => !refused.includes(key)).map(({ problem }) => problem)
+      notices.push(...sortProblems(rest).map((problem) => `Warning: ${formatProblems([problem])}`))
     },
   }
 }
@@ -146,33 +147,71 @@ function lookUpEnvironment(name: string, { env, cwd, homeDir }: ConfigFolders): 
   return fixed === undefined ? undefined : { id: name, text: fixed }
 }
 
-/** Keys that begin with `x-` are the operator's own, as places for anchors. */
-function reportUnknown(
+interface Unknown {
+  path: readonly string[]
+  /** The key that was probably meant. */
+  near: string[] | undefined
+  shared: boolean
+  problem: Problem
+}
+
+/**
+ * Keys that begin with `x-` are the operator's own, as places for anchors. Below `services`, and anywhere in spinnaker.yml, which all
+ * services read, a key that resembles none of ours is meant for one of the others.
+ */
+function findUnknown(
   found: readonly { shared: boolean; findings: KeyFindings }[],
   known: KnownKey,
   referenced: ReadonlySet<string>,
   notices: string[],
-): Problem[] {
-  const problems: Problem[] = []
+): Unknown[] {
+  const unknown: Unknown[] = []
   const passedOver = new Set(found.flatMap(({ findings }) => [...findings.foreign]))
   for (const { shared, findings } of found) {
-    for (const key of outermost(findings.unknown)) {
-      const path = key.path.join('.')
-      if (path.startsWith('x-')) continue
-      if ([...referenced].some((used) => used === path || used.startsWith(`${path}.`))) continue
-      const other = nameOfOtherService(key, known, shared)
-      if (other !== undefined) passedOver.add(other)
-      else
-        problems.push({
-          origin: key.origin,
-          key: formatPath(key.path),
-          message: describeUnknown(key.path, known),
+    for (const { path, depth, origin } of outermost(findings.unknown)) {
+      const key = path.join('.')
+      if (key.startsWith('x-')) continue
+      if ([...referenced].some((used) => used === key || used.startsWith(`${key}.`))) continue
+      const near = nearestKey(known, path)
+      if (near === undefined && (shared || path[0] === 'services'))
+        passedOver.add(formatPath(path.slice(0, depth + 1)))
+      else {
+        const advice =
+          near === undefined ? 'remove it, or correct it' : `did you mean ${formatPath(near)}?`
+        const message = `is not a known key; ${advice}`
+        unknown.push({
+          path,
+          near,
+          shared,
+          problem: { origin, key: formatPath(path), message },
         })
+      }
     }
   }
   if (passedOver.size > 0)
     notices.push(`Ignored, as Fairlead does not use it: ${[...passedOver].sort().join(', ')}.`)
-  return problems
+  return unknown
+}
+
+/** A block that is switched off decides nothing. In a file for all services, only a near word shows that the gateway is meant. */
+function isProtected(
+  { path, near, shared }: Unknown,
+  isOff: (block: readonly string[]) => boolean,
+): boolean {
+  if (path.some((_, index) => index > 0 && isOff(path.slice(0, index)))) return false
+  if (shared && near?.length !== path.length) return false
+  return isGuarded(path) || (near !== undefined && isGuarded(near))
+}
+
+function isSwitchedOff(root: Node, block: readonly string[], placeholders: Placeholders): boolean {
+  const flag = findNode(root, [...block, 'enabled'])
+  if (flag?.kind !== 'scalar') return false
+  try {
+    return truthOf(placeholders.fill(flag.text)) === false
+  } catch (error) {
+    if (error instanceof PlaceholderError) return false
+    throw error
+  }
 }
 
 /** One line for a whole unknown map. */
@@ -182,31 +221,6 @@ function outermost(keys: readonly UnknownKey[]): UnknownKey[] {
     (key) =>
       !key.path.some((_, index) => index > 0 && paths.has(key.path.slice(0, index).join('.'))),
   )
-}
-
-/**
- * Below `services`, and anywhere in spinnaker.yml, which all services read, a name that resembles none of ours is meant for one of the
- * others. @returns this part of the key
- */
-function nameOfOtherService(
-  { path }: UnknownKey,
-  known: KnownKey,
-  shared: boolean,
-): string | undefined {
-  const [first = '', second = ''] = path
-  const services = first === 'services' ? known.children.get(first) : undefined
-  if (services === undefined && !shared) return undefined
-  const names = [...(services ?? known).children.keys()]
-  const name = uniformName(services === undefined ? first : second)
-  if (names.some((each) => editDistance(each, name) <= (each.length > 4 ? 2 : 1))) return undefined
-  return services === undefined ? first : `${first}.${second}`
-}
-
-function describeUnknown(path: readonly string[], known: KnownKey): string {
-  const near = nearestKey(known, path)
-  return near === undefined
-    ? 'is not a known key; remove it, or correct it'
-    : `is not a known key; did you mean ${formatPath(near)}?`
 }
 
 /** A file of keys: its path is the setting. */

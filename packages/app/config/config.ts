@@ -6,7 +6,7 @@ import { type Config, type ProcessSurroundings, settingGroups, toConfig } from '
 import { type CombinedSources, combineSources } from './combine.ts'
 import { foreignKeys } from './foreign-keys.ts'
 import { createKnownKeys } from './known-keys.ts'
-import { ConfigError, formatProblems, type Problem } from './problems.ts'
+import { ConfigError, sortProblems } from './problems.ts'
 import { hideSecrets, type ResolvedSecret, type SecretPlaces } from './secrets/secret-reference.ts'
 import { SettingsReader } from './settings-reader.ts'
 import { SourceKeys } from './sources.ts'
@@ -86,7 +86,7 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
     serviceAccountDir: places.serviceAccountDir ?? '/var/run/secrets/kubernetes.io/serviceaccount',
   })
   await checkFiles(config, reader.report)
-  combined.reportUnknown(reader.keys(SourceKeys)['config.unknown-keys'] === 'warn')
+  combined.reportUnknown(reader.keys(SourceKeys)['config.unknown-keys'], combined.placeholders)
   const problems = combined.problems.map((problem) => ({
     ...problem,
     message: hide(problem.message),
@@ -136,13 +136,4 @@ function findHome(): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function sortProblems(problems: readonly Problem[]): Problem[] {
-  const unique = new Map(problems.map((problem) => [formatProblems([problem]), problem]))
-  return [...unique.values()].sort(
-    (left, right) =>
-      (left.origin?.source ?? '').localeCompare(right.origin?.source ?? '') ||
-      (left.origin?.line ?? 0) - (right.origin?.line ?? 0),
-  )
 }

@@ -159,6 +159,18 @@ function isPresent(
   }
 }
 
+const ofOthers =
+  /^(?:clouddriver|echo|fiat|front50|igor|kayenta|keel|orca|rosco)(?:-[^/]*)?\.ya?ml$/
+
+/** Files of Spinnaker's other services beside those of the gateway. */
+export function unreadFilesAt({ path, isTree }: Location): string[] {
+  if (isTree || !isDirectory(path)) return []
+  return readdirSync(path)
+    .filter((name) => ofOthers.test(name))
+    .sort()
+    .map((name) => join(path, name))
+}
+
 function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }

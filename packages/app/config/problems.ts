@@ -27,6 +27,16 @@ export function formatProblems(problems: readonly Problem[]): string {
   return problems.map(formatProblem).join('\n')
 }
 
+/** Each once, by file and line. */
+export function sortProblems(problems: readonly Problem[]): Problem[] {
+  const unique = new Map(problems.map((problem) => [formatProblems([problem]), problem]))
+  return [...unique.values()].sort(
+    (left, right) =>
+      (left.origin?.source ?? '').localeCompare(right.origin?.source ?? '') ||
+      (left.origin?.line ?? 0) - (right.origin?.line ?? 0),
+  )
+}
+
 function formatProblem({ origin, key, message }: Problem): string {
   return [origin && formatOrigin(origin), key, message]
     .filter((part) => part !== undefined)

@@ -15,6 +15,7 @@ import {
   type Location,
   locationsOf,
   showName,
+  unreadFilesAt,
 } from './locations.ts'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import type { Problem } from './problems.ts'
@@ -39,17 +40,23 @@ export const SourceKeys = z.strictObject({
   'spring.config.activate.on-cloud-platform': optionalText.describe(
     'In a document: `kubernetes`, if it applies to clusters only.',
   ),
-  'config.unknown-keys': z.enum(['reject', 'warn']).default('reject').meta({
-    description:
-      'Whether an unknown key prevents the start, or is a warning, as for the days of a change from Gate.',
-    env: 'FAIRLEAD_UNKNOWN_KEYS',
-  }),
+  'config.unknown-keys': z
+    .enum(['reject', 'protect', 'warn'])
+    .default('protect')
+    .meta({
+      description:
+        'Which unknown keys prevent the start, while the others are warnings: every one (`reject`, also by `--strict`), those that would ' +
+        'decide who gets in or what is public (`protect`), or none (`warn`).',
+      env: 'FAIRLEAD_UNKNOWN_KEYS',
+    }),
   'spring.config.import': texts.describe(
     'Further directories and files of YAML or properties, such as `optional:file:/opt/spinnaker/config/*/`; `configtree:/run/secrets/` ' +
       'for a directory with one file for each setting.',
   ),
   'spring.application.name': withoutEffect('Is always `gate`.'),
 })
+
+export type UnknownKeyPolicy = z.infer<typeof SourceKeys>['config.unknown-keys']
 
 interface SourceDocument {
   root: MapNode
@@ -81,6 +88,11 @@ export async function readSources(
   named: readonly string[] | undefined,
 ): Promise<Sources> {
   const locations = locationsOf(reading.places, reading.problems, reading.notices)
+  const unread = locations.flatMap(unreadFilesAt).map((file) => showName(file, reading.places))
+  if (unread.length > 0)
+    reading.notices.push(
+      `Not read, as they belong to other services: ${unread.join(', ')}. Accounts for embedded back ends belong into fairlead.yml.`,
+    )
   const cache = new Map<string, SourceDocument[]>()
   const read = async (file: string, isTree = false): Promise<SourceDocument[]> => {
     const documents = cache.get(file) ?? (await readFile(file, isTree, reading))
@@ -127,10 +139,28 @@ async function readFile(
   }
   problems.push(...read.problems)
   const shared = /^spinnaker(?:-.*)?\.ya?ml$/s.test(basename(file))
-  return read.documents.map((document) => {
+  return read.documents.flatMap((document) => {
+    const message = describeOtherForm(document)
+    if (message !== undefined) {
+      problems.push({ origin: document.origin, message })
+      return []
+    }
     const findings = createFindings()
-    return { root: toCanonical(document, known, findings), findings, shared }
+    return [{ root: toCanonical(document, known, findings), findings, shared }]
   })
+}
+
+/** What contains settings in another form, and where they are to be found; undefined for settings. */
+function describeOtherForm({ entries }: MapNode): string | undefined {
+  if (entries.has('deploymentConfigurations'))
+    return 'is the configuration of Halyard, not of a service; name the files that Halyard generates of it, gate.yml and spinnaker.yml'
+  const kind = entries.get('kind')
+  if (!entries.has('apiVersion') || kind?.kind !== 'scalar') return undefined
+  const place =
+    kind.text === 'SpinnakerService'
+      ? 'the profiles of spec.spinnakerConfig: gate into gate-local.yml, spinnaker into spinnaker-local.yml'
+      : 'the settings in it into gate.yml or spinnaker.yml'
+  return `is a manifest of Kubernetes (${kind.text}), not settings; copy ${place}`
 }
 
 /** @throws what reading the file throws */

@@ -8,6 +8,8 @@ export const usePermissions = z
   .strictObject({
     READ: optionalTexts.describe('Roles that may use the account.'),
     WRITE: optionalTexts.describe('As at accounts of providers; use needs READ.'),
+    EXECUTE: optionalTexts.describe('Restricts the account; use needs READ.'),
+    CREATE: optionalTexts.describe('As `EXECUTE`.'),
   })
   .optional()
   .describe(
@@ -33,8 +35,8 @@ export function rolesOf({
   permissions,
   requiredGroupMembership = [],
 }: OutsideAccount): readonly string[] | undefined {
-  const { READ = [], WRITE = [] } = permissions ?? {}
-  if (READ.length + WRITE.length > 0) return READ
+  if (Object.values(permissions ?? {}).some((roles) => roles.length > 0))
+    return permissions?.READ ?? []
   return requiredGroupMembership.length > 0 ? requiredGroupMembership : undefined
 }
 

@@ -176,11 +176,11 @@ function toListeners(values: TlsValues, report: SettingsReport) {
   }
   const named = values.certificate ?? values.keyStore
   const mainTls = enabled ?? named !== undefined
-  // Gate opens it without encryption, where no client can send a certificate.
-  const isUseless = ports.apiPort !== undefined && enabled === false && named === undefined
+  // Without encryption, no client could send a certificate; Gate does not open it either.
+  const isUseless = ports.apiPort !== undefined && enabled !== true && named === undefined
   if (isUseless)
     report.notice(
-      'default.apiPort is not opened: server.ssl.enabled is false, and there is no certificate for TLS.',
+      'default.apiPort is not opened, for it is a port with TLS: set server.ssl.enabled, and name a certificate or key store in server.ssl.',
     )
   return {
     ...ports,
@@ -192,8 +192,7 @@ function toListeners(values: TlsValues, report: SettingsReport) {
 }
 
 function toIdentity(values: TlsValues, report: SettingsReport): IdentityFiles | undefined {
-  const { enabled, certificate, privateKey, keyStore, keyStorePassword, alias, keyPassword } =
-    values
+  const { certificate, privateKey, keyStore, keyStorePassword, alias, keyPassword } = values
   if (certificate !== undefined && keyStore !== undefined) {
     report.problem(
       'server.ssl.key-store',
@@ -219,9 +218,8 @@ function toIdentity(values: TlsValues, report: SettingsReport): IdentityFiles | 
     }
   } else {
     report.problem(
-      enabled === true ? 'server.ssl.enabled' : 'default.apiPort',
-      'TLS needs a certificate: name server.ssl.certificate and server.ssl.certificate-private-key (PEM), ' +
-        `or server.ssl.key-store (PKCS #12)${enabled === true ? '' : '; or remove default.apiPort'}`,
+      'server.ssl.enabled',
+      'TLS needs a certificate: name server.ssl.certificate and server.ssl.certificate-private-key (PEM), or server.ssl.key-store (PKCS #12)',
     )
   }
   return undefined

@@ -18,7 +18,11 @@ import type { KeptObject, Sharing } from './reads/kept-object.ts'
 import { type Absence, KindWatches } from './reads/kind-watch.ts'
 import { KindCatalog } from './reads/listed-kinds.ts'
 import { Namespaces } from './reads/namespaces.ts'
-import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
+import {
+  isRestricted,
+  type KubernetesAccountSettings,
+  type KubernetesSettings,
+} from './settings.ts'
 
 export interface AccountOptions {
   readonly settings: KubernetesAccountSettings
@@ -236,7 +240,11 @@ function permissionsOf({
   permissions,
   requiredGroupMembership,
 }: KubernetesAccountSettings): Account['permissions'] {
-  if (isRestricted(permissions)) return permissions
+  if (isRestricted(permissions)) {
+    const { READ, WRITE, ...others } = permissions
+    const named = Object.entries(others).filter(([, roles]) => roles.length > 0)
+    return { READ, WRITE, ...Object.fromEntries(named) }
+  }
   if (requiredGroupMembership.length === 0) return {}
   return { READ: requiredGroupMembership, WRITE: requiredGroupMembership }
 }
@@ -248,8 +256,4 @@ function olderPermissions({
 }: KubernetesAccountSettings): JsonObject {
   if (isRestricted(permissions) || requiredGroupMembership.length === 0) return {}
   return { permissions: null, requiredGroupMembership }
-}
-
-function isRestricted({ READ, WRITE }: KubernetesAccountSettings['permissions']): boolean {
-  return READ.length > 0 || WRITE.length > 0
 }

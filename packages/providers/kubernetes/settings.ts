@@ -113,6 +113,8 @@ const AccountKeys = z.strictObject({
     .strictObject({
       READ: roles.describe('Roles that may see what runs there.'),
       WRITE: roles.describe('Roles that may change it.'),
+      EXECUTE: roles.describe('Restricts the account; use needs READ or WRITE.'),
+      CREATE: roles.describe('As `EXECUTE`.'),
     })
     .prefault({})
     .describe('Roles by authorization; without any, the account is open to all users.'),
@@ -158,7 +160,10 @@ const AccountKeys = z.strictObject({
   oAuthScopes: ignored('Use an exec credential of the kubeconfig.'),
   kubectlExecutable: ignored('Fairlead calls the API server itself.'),
   debug: ignored('See `logging.level`.'),
+  onlyNamespacedResources: ignored('`kinds` and `omitKinds` choose.'),
   providerVersion: ignored(older),
+  version: ignored(older),
+  provider: ignored(older),
   dockerRegistries: ignored(older),
   liveManifestCalls: ignored(older),
   configureImagePullSecrets: ignored(older),
@@ -316,4 +321,9 @@ export function toKubernetesSettings(keys: object, report: SettingsReport) {
     }
   }
   return enabled ? values : undefined
+}
+
+/** Whether its permissions name any role. */
+export function isRestricted(permissions: KubernetesAccountSettings['permissions']): boolean {
+  return Object.values(permissions).some((roles) => roles.length > 0)
 }

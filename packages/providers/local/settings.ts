@@ -72,6 +72,8 @@ const AccountKeys = z.strictObject({
     .strictObject({
       READ: names.optional().describe('Roles that may see what runs there.'),
       WRITE: names.optional().describe('Roles that may change it.'),
+      EXECUTE: names.optional().describe('Restricts the account; use needs READ or WRITE.'),
+      CREATE: names.optional().describe('As `EXECUTE`.'),
     })
     .prefault({})
     .transform(toPermissions)

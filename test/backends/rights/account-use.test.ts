@@ -33,7 +33,7 @@ const forms = {
   open: {},
   restricted: { permissions },
   older: { requiredGroupMembership: ['bank'] },
-  closed: { permissions: { WRITE: ['bank'] } },
+  closed: { permissions: { EXECUTE: ['bank'] } },
 }
 type Form = keyof typeof forms
 

@@ -5,6 +5,7 @@ import type { OperationRun } from '../../infrastructure/operation-type.ts'
 import { describeUnknown, ownershipOf } from '../controllers.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
+import { isRestricted } from '../settings.ts'
 import type { ChangedName, ManifestRun } from './parts.ts'
 import {
   type Capability,
@@ -65,12 +66,7 @@ export async function checkChanges(
 function mayChangeClusterWide({ settings }: KubernetesAccount, access: Access): boolean {
   const { clusterScoped, permissions, requiredGroupMembership } = settings
   if (clusterScoped !== undefined) return access.hasRole(clusterScoped)
-  return (
-    access.isAdmin ||
-    [permissions.READ, permissions.WRITE, requiredGroupMembership].every(
-      (roles) => roles.length === 0,
-    )
-  )
+  return access.isAdmin || !(isRestricted(permissions) || requiredGroupMembership.length > 0)
 }
 
 export function toChange({

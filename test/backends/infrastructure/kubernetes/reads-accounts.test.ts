@@ -190,6 +190,7 @@ test('kubernetes-scenario 10: permissions come with the account, in the older fo
       { name: 'k8s-ro', permissions: { READ: ['readers', 'ops'], WRITE: ['ops'] } },
       { name: 'older', requiredGroupMembership: ['Team'] },
       { name: 'both', permissions: { READ: ['readers'] }, requiredGroupMembership: ['team'] },
+      { name: 'closed', permissions: { EXECUTE: ['team'] } },
     ],
   })
 
@@ -205,6 +206,7 @@ test('kubernetes-scenario 10: permissions come with the account, in the older fo
       [{ READ: ['readers', 'ops'], WRITE: ['ops'] }, []],
       [null, ['team']],
       [{ READ: ['readers'], WRITE: [] }, []],
+      [{ READ: [], WRITE: [], EXECUTE: ['team'] }, []],
     ],
   )
 })
