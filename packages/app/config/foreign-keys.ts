@@ -229,7 +229,7 @@ const others = `
   executionStatusToBakeStates expression gce gcb gcp github gitlab graphql helm hipchat huaweicloud instance interestingHealth kato
   kork kubesvc lambda local-firebase mahe managed-delivery managedDelivery metric-store metrics monitored-deploy monitoring mort
   newrelic nexus nomad oes okHttp3Client oort opa oracle persistentStorage pipelineTemplates policyEngine prometheus queue rbac reddis
-  redis.poll redis.scheduler rest s3 scheduler scm serverGroup service-cache service-limits sleuth sms spel-evaluator stash
+  redis.poll redis.scheduler rest s3 scheduler scm serverGroup service-cache serviceLimits sleuth sms spel-evaluator stash
   storage-service swabbie tasks tencentcloud terraform terraformer tide titus travis twilio udf vault wercker yandex yumRepository zipkin`
 
 export const foreignKeys: readonly string[] = [
