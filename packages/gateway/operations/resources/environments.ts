@@ -76,7 +76,7 @@ export const environmentOperations: Operation[] = [
   ),
 ]
 
-interface Findings {
+interface ServiceFindings {
   readonly application: string
   readonly attributes: JsonObject
   readonly pipelines: readonly JsonObject[]
@@ -214,7 +214,7 @@ async function loadFoundation(
 async function loadRuns(
   ask: Ask,
   pipelines: readonly JsonObject[],
-): Promise<Pick<Findings, 'runs' | 'deployments'>> {
+): Promise<Pick<ServiceFindings, 'runs' | 'deployments'>> {
   const ids = pipelines.flatMap(({ id }) => textOf(id) ?? []).slice(0, mostPipelines)
   const query = { limit: runsOfPipeline, statuses: 'RUNNING,PAUSED,SUCCEEDED', expand: true }
   const batches = Array.from(
@@ -250,7 +250,7 @@ async function loadDrift(
 function toAnswer(
   place: EnvironmentState,
   promotion: PromotionParts | undefined,
-  findings: Findings,
+  findings: ServiceFindings,
 ): JsonObject {
   const { environment, running, warnings } = place
   const { constraints: _constraints, ...declared } = environment
@@ -269,16 +269,16 @@ function toAnswer(
 
 function toRunning(
   { versions, sinceMs, health }: Pick<Running, 'versions' | 'sinceMs' | 'health'>,
-  { sources }: Findings,
+  { sources }: ServiceFindings,
 ) {
   return { versions: versions.map((version) => withSource(version, sources)), sinceMs, health }
 }
 
-function withSource(version: Version, sources: Findings['sources']): Version {
+function withSource(version: Version, sources: ServiceFindings['sources']): Version {
   return { ...sources.get(version.image), ...version }
 }
 
-function sourcesOf(deployments: readonly Deployment[]): Findings['sources'] {
+function sourcesOf(deployments: readonly Deployment[]): ServiceFindings['sources'] {
   const found = new Map<string, VersionSource>()
   for (const { images, build, commit } of deployments) {
     for (const image of images)
@@ -287,7 +287,7 @@ function sourcesOf(deployments: readonly Deployment[]): Findings['sources'] {
   return found
 }
 
-function toCluster(cluster: RunningCluster, findings: Findings): JsonObject {
+function toCluster(cluster: RunningCluster, findings: ServiceFindings): JsonObject {
   const { provider, account, region, serverGroups } = cluster
   const names = serverGroups.map(({ name }) => name)
   const run = findings.byAccount.get(account)?.find((each) => hasDeployed(each, cluster))?.run
@@ -321,7 +321,7 @@ interface PromotionParts {
 async function loadPromotion(
   { running }: EnvironmentState,
   before: EnvironmentState | undefined,
-  findings: Findings,
+  findings: ServiceFindings,
 ): Promise<PromotionParts | undefined> {
   if (before === undefined) return undefined
   const { deployments, sources } = findings
@@ -340,7 +340,7 @@ async function loadPromotion(
 function toPromotion(
   { before, images, between }: PromotionParts,
   { environment }: EnvironmentState,
-  findings: Findings,
+  findings: ServiceFindings,
 ): JsonObject {
   const { pipelines, runs, deployments, view, user, application } = findings
   const from = before.environment.name
