@@ -26,8 +26,8 @@ import {
 } from './values.ts'
 
 /** Target and arguments have been weighed, and so will be the result; what a method does beyond looking at each once it counts. */
-type Method = (target: never, args: unknown[], meter: Meter) => unknown
-type Methods = Readonly<Record<string, Method>>
+type ListedMethod = (target: never, args: unknown[], meter: Meter) => unknown
+type Methods = Readonly<Record<string, ListedMethod>>
 
 /** @throws {ExpressionError} when there is no such method, or its arguments do not fit. */
 export function callMethod(
