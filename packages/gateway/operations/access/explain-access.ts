@@ -231,7 +231,7 @@ export function toUser(username: string): User {
   return createUser('explained', username)
 }
 
-interface AccessQuestion {
+interface AccessCheck {
   readonly call: OperationRequest['call']
   readonly permissions: Permissions
   readonly operation: Operation
@@ -241,12 +241,12 @@ interface AccessQuestion {
   readonly roles?: readonly string[] | undefined
 }
 
-export async function judgeFor(question: AccessQuestion): Promise<AccessVerdict> {
+export async function judgeFor(question: AccessCheck): Promise<AccessVerdict> {
   const { operation, view, subject } = question
   return judgeAccess(operation, { view, subject, mayCreate: await judgeCreation(question) })
 }
 
-async function judgeCreation(question: AccessQuestion): Promise<boolean | undefined> {
+async function judgeCreation(question: AccessCheck): Promise<boolean | undefined> {
   const { call, permissions, operation, user, view, subject, roles } = question
   const { application } = subject
   if (
