@@ -39,7 +39,7 @@ export function checkMetricsAccounts(
   )
 }
 
-interface Account {
+interface CheckedAccount {
   readonly name: string
   readonly source: string
   readonly report: Reporter
@@ -48,7 +48,7 @@ interface Account {
 
 async function tryAccount(
   { service, address, tls }: CheckedService,
-  { name, source, report, answerMs }: Account,
+  { name, source, report, answerMs }: CheckedAccount,
 ): Promise<Finding> {
   const upstreams = openQuestions({ okHttpClient: { tls } }, { [service]: address }, answerMs)
   const tried = 'list its metrics, with its credentials'
