@@ -17,7 +17,7 @@ import { describeDestination } from './login-page.ts'
 import { LoopBreaker } from './loop-breaker.ts'
 import type { MethodContext, MethodKind } from './method-type.ts'
 import {
-  type Accounts,
+  type AccountList,
   createNameRule,
   createUserPreparation,
   type PrepareUser,
@@ -41,7 +41,7 @@ type Given =
 interface LoginOptions extends Pick<MethodContext, Given> {
   settings: LoginSettings
   sessions: Sessions
-  accounts: Accounts
+  accounts: AccountList
   serviceAccounts: () => Promise<readonly string[]>
   ui: UiAddress
   /** Empty, or a prefix such as `/api/v1`. */

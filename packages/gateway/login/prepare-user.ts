@@ -11,7 +11,7 @@ import type { User } from '../http/request-state.ts'
 import type { Permissions } from '../permissions/fiat-permissions.ts'
 import type { NameCase } from './login-method.ts'
 
-export interface Accounts {
+export interface AccountList {
   list(): readonly AccountEntry[]
   refresh(): Promise<void>
 }
@@ -37,7 +37,7 @@ export type ObjectionTo = (name: string, nameCase: NameCase) => string | undefin
 interface PreparationOptions {
   objectionTo: ObjectionTo
   permissions: Permissions
-  accounts: Accounts
+  accounts: AccountList
 }
 
 /** @see docs/contracts/authentication.md#order-of-a-login (steps 3 to 5) and 4.10 */
