@@ -39,7 +39,7 @@ interface Exit {
   readonly ranMs: number
 }
 
-type Activity =
+type InstanceActivity =
   | { readonly kind: 'idle' | 'inspecting' | 'launching' | 'over' | 'released' }
   /** Ends what a former generation or a former agent has left. */
   | { readonly kind: 'clearing'; readonly renews: boolean }
@@ -51,7 +51,7 @@ type Activity =
   | { readonly kind: 'pausing'; readonly reason: string; readonly inspects: boolean }
 
 export interface InstanceState {
-  readonly activity: Activity
+  readonly activity: InstanceActivity
   readonly desired: DesiredInstance | undefined
   readonly record: InstanceRecord
   readonly isRemoving: boolean
@@ -407,7 +407,7 @@ function ready(
 /** After its end and that of what it left behind: decides how it goes on. */
 function settle(
   state: InstanceState,
-  { run: running, exit }: Activity & { kind: 'leaving' },
+  { run: running, exit }: InstanceActivity & { kind: 'leaving' },
   { left, wasKilledForMemory, status }: LifeEvent & { kind: 'cleared' },
   now: number,
 ): InstanceStep {
