@@ -101,7 +101,7 @@ function limitsOf({ timeoutMs }: CallServiceSettings): RequestOptions {
   return { timeout: timeoutMs, signal: AbortSignal.timeout(Math.max(longestCallMs, timeoutMs)) }
 }
 
-interface AnswerForm {
+interface AnswerLimits {
   readonly maxBytes: number
   readonly wantsBytes: boolean
 }
@@ -110,7 +110,7 @@ function send(
   request: typeof http.request,
   options: RequestOptions,
   text: string | undefined,
-  form: AnswerForm,
+  form: AnswerLimits,
 ): Promise<ServiceAnswer> {
   return new Promise((resolve, reject) => {
     let isAnswered = false
@@ -131,7 +131,7 @@ function send(
 
 async function readAnswer(
   answer: IncomingMessage,
-  { maxBytes, wantsBytes }: AnswerForm,
+  { maxBytes, wantsBytes }: AnswerLimits,
 ): Promise<ServiceAnswer> {
   const bytes = await readAnswerBytes(
     answer,
