@@ -14,10 +14,10 @@ import {
   upstreamFailed,
 } from './answer-form.ts'
 import {
-  type AnswerSource,
   type ClientAnswer,
   type ClientAnswerOptions,
   firstOf,
+  type PausableSource,
 } from './client-answer.ts'
 import { clientGone } from './upstream-errors.ts'
 
@@ -31,7 +31,7 @@ export interface PassedAnswerOptions extends ClientAnswerOptions {
   readonly form: AnswerForm
 }
 
-export interface PassedAnswer extends AnswerSource {
+export interface PassedAnswer extends PausableSource {
   readonly options: PassedAnswerOptions
   readonly speaksForFairlead: boolean
   readonly clientIsGone: boolean

@@ -33,7 +33,7 @@ export interface ClientAnswerOptions {
   readonly receiver: AnswerReceiver
 }
 
-export interface AnswerSource {
+export interface PausableSource {
   pause(): void
   resume(): void
 }
@@ -102,7 +102,7 @@ export class ClientAnswer {
     return { lines, change: 'none' }
   }
 
-  write(chunk: Buffer, source: AnswerSource): void {
+  write(chunk: Buffer, source: PausableSource): void {
     this.#count(chunk.length)
     const sink = this.#sink
     if (this.bytes === this.#length) {
