@@ -173,7 +173,7 @@ function describeContent({
   return `${size} bytes, ${digest}, by ${origin.kind}`
 }
 
-interface Archive {
+interface ImageArchive {
   readonly file: string
   readonly bytes: number
   /** SHA-256 in Base64. */
@@ -184,7 +184,7 @@ interface Archive {
 async function withArchive<T>(
   path: string,
   limits: UploadLimits | undefined,
-  use: (archive: Archive) => Promise<T>,
+  use: (archive: ImageArchive) => Promise<T>,
 ): Promise<T> {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined)
@@ -274,7 +274,7 @@ function describeLeftOut(leftOut: readonly string[]): string {
   return `Not in the image, which has files, directories and links only: ${leftOut.slice(0, shownLeftOut).join('; ')}${more}.\n`
 }
 
-async function measure(file: string): Promise<Archive> {
+async function measure(file: string): Promise<ImageArchive> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(file), hash)
   return { file, bytes: statSync(file).size, digest: hash.digest('base64') }
