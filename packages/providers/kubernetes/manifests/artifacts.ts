@@ -72,7 +72,7 @@ const toArtifact = shape({
   reference: text,
   metadata: shape({ account: textOf }),
 })
-type Artifact = ShapeOf<typeof toArtifact>
+type ManifestArtifact = ShapeOf<typeof toArtifact>
 
 export interface Binding {
   readonly account: string
@@ -108,7 +108,7 @@ export function bindArtifacts(manifest: JsonObject, binding: Binding): BoundMani
 }
 
 /** Artifacts of the API server count only for the namespace and account that they are in. */
-function isCandidate({ type, location, metadata }: Artifact, binding: Binding): boolean {
+function isCandidate({ type, location, metadata }: ManifestArtifact, binding: Binding): boolean {
   if (!type.toLowerCase().startsWith('kubernetes/')) return true
   const owner = metadata.account
   return location === binding.namespace && (owner === undefined || owner === binding.account)
