@@ -53,7 +53,7 @@ export function openAgent(options: AgentClientOptions): AgentClient {
   return client
 }
 
-interface AskOptions {
+interface AgentCallOptions {
   readonly body?: string
   /** Ends the request; by default the end of this client. */
   readonly end?: AbortSignal
@@ -322,7 +322,7 @@ export class AgentClient implements Agent {
   #ask(
     method: AgentRequest['method'],
     path: string,
-    { body, end = this.#closing.signal }: AskOptions = {},
+    { body, end = this.#closing.signal }: AgentCallOptions = {},
   ): Promise<AgentAnswer> {
     return within(answerMs, end, (signal) =>
       askAgent({ socketPath: this.#socketPath, method, path, body, signal }),
