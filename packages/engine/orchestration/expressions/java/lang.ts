@@ -14,10 +14,10 @@ import {
 } from '../values.ts'
 import { type JavaClass, type JavaFunction, JavaObject } from './java-class.ts'
 
-type Bounds = readonly [least: bigint, most: bigint]
-const byteBounds: Bounds = [-(2n ** 7n), 2n ** 7n - 1n]
-const intBounds: Bounds = [-(2n ** 31n), 2n ** 31n - 1n]
-const longBounds: Bounds = [-(2n ** 63n), 2n ** 63n - 1n]
+type IntegerRange = readonly [least: bigint, most: bigint]
+const byteBounds: IntegerRange = [-(2n ** 7n), 2n ** 7n - 1n]
+const intBounds: IntegerRange = [-(2n ** 31n), 2n ** 31n - 1n]
+const longBounds: IntegerRange = [-(2n ** 63n), 2n ** 63n - 1n]
 
 /** Reading a whole number takes the square of its digits. */
 const longestNumber = 70
@@ -31,7 +31,7 @@ function real(value: unknown): number {
   return Number(number.value)
 }
 
-function wholeClass(name: string, bounds: Bounds): JavaClass {
+function wholeClass(name: string, bounds: IntegerRange): JavaClass {
   const wrap = (value: bigint) => (bounds === longBounds ? value : Number(value))
   const parse: JavaFunction = ([value, radix]) => {
     const number =
