@@ -105,7 +105,7 @@ const Service = z
     command: run ?? ['sh', '-c', shell ?? ''],
     readyMs: seconds * 1000,
   }))
-export type BuildService = z.output<typeof Service>
+export type ServiceContainer = z.output<typeof Service>
 
 const Publish = z.strictObject({
   image: name.describe('Name of the image.'),

@@ -1,5 +1,5 @@
 /** The order of one build for its runner, and the places of both in the working directory. */
-import type { BuildService, BuildStep } from './job-definition.ts'
+import type { BuildStep, ServiceContainer } from './job-definition.ts'
 
 /** Files and folders in the working directory of the runner. */
 export const planFile = 'plan.json'
@@ -18,7 +18,7 @@ export interface BuildPlan {
   /** Undefined: the build has no checkout. */
   readonly source: PlannedSource | undefined
   readonly steps: readonly BuildStep[]
-  readonly services: Readonly<Record<string, BuildService>>
+  readonly services: Readonly<Record<string, ServiceContainer>>
   /** Variables of steps and services, with the values of secrets. */
   readonly environment: Readonly<Record<string, string>>
   /** Texts that the log must not show, longest first. */

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { tryPort } from '@fairlead/base/net/try-port.ts'
 import { BuilderError, describeStart } from '@fairlead/base/outside/builder-process.ts'
 import { readEnd } from '@fairlead/base/storage/read-end.ts'
-import type { BuildService } from './job-definition.ts'
+import type { ServiceContainer } from './job-definition.ts'
 
 const host = '127.0.0.1'
 const probePauseMs = 50
@@ -32,7 +32,7 @@ interface ServiceOptions {
 /** @throws {BuilderError} when its port does not accept connections in time, with the end of its log */
 export async function startService(
   name: string,
-  { command, port: wanted, readyMs, environment }: BuildService,
+  { command, port: wanted, readyMs, environment }: ServiceContainer,
   options: ServiceOptions,
 ): Promise<RunningService> {
   const port = wanted ?? (await freePort())
