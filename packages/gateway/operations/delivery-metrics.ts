@@ -12,7 +12,7 @@ import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { AccountCache } from './account-cache.ts'
 import {
-  type CallService,
+  type CallUpstream,
   type Delivery,
   type DeliveryReader,
   listRuns,
@@ -61,7 +61,7 @@ export class DeliveryMetrics {
 
   async #refresh(): Promise<void> {
     const { upstreams, accounts, reader, now } = this.#parts
-    const call: CallService = (service, asked) => upstreams.call(service, asked, anonymousIdentity)
+    const call: CallUpstream = (service, asked) => upstreams.call(service, asked, anonymousIdentity)
     const untilMs = now()
     const sinceMs = untilMs - deliveryWindowMs
     const known = new Map<string, KnownDelivery>()
@@ -97,7 +97,7 @@ export class DeliveryMetrics {
 }
 
 async function listDeploying(
-  call: CallService,
+  call: CallUpstream,
   sinceMs: number,
 ): Promise<[application: string, ids: string[]][]> {
   const [{ runs }, tasks] = await Promise.all([

@@ -10,7 +10,7 @@ import type { UpstreamAnswer } from '../upstreams/answer-form.ts'
 import type { UpstreamCall } from '../upstreams/upstream-call.ts'
 import { readList, readListIfAny, readObject } from './upstream-shape.ts'
 
-export type CallService = (service: ServiceName, call: UpstreamCall) => Promise<UpstreamAnswer>
+export type CallUpstream = (service: ServiceName, call: UpstreamCall) => Promise<UpstreamAnswer>
 
 export interface Delivery {
   readonly environments: Environments | undefined
@@ -45,7 +45,7 @@ export class DeliveryReader {
   )
 
   async read(
-    call: CallService,
+    call: CallUpstream,
     application: string,
     { sinceMs, accounts }: { sinceMs: number; accounts: readonly unknown[] },
   ): Promise<Delivery> {
@@ -67,7 +67,7 @@ export class DeliveryReader {
     return { environments: isKnown || runs.length > 0 ? environments : undefined, ...known }
   }
 
-  async #list(call: CallService, application: string, sinceMs: number): Promise<Listed> {
+  async #list(call: CallUpstream, application: string, sinceMs: number): Promise<Listed> {
     const key = `${application} ${sinceMs}`
     const begunMs = performance.now()
     const kept = this.#lists.get(key)
@@ -89,7 +89,7 @@ export class DeliveryReader {
     return listed
   }
 
-  async #readRuns(call: CallService, ids: readonly string[]): Promise<RunFacts[]> {
+  async #readRuns(call: CallUpstream, ids: readonly string[]): Promise<RunFacts[]> {
     const unknown = ids.filter((id) => !this.#facts.has(id))
     for (let at = 0; at < unknown.length; at += runsOfBatch) {
       const query = { executionIds: unknown.slice(at, at + runsOfBatch).join(','), expand: true }
@@ -112,7 +112,7 @@ export class DeliveryReader {
 const toListed = shape({ id: textOf, buildTime: numberOf })
 
 export async function listRuns(
-  call: CallService,
+  call: CallUpstream,
   application: string,
   sinceMs: number,
 ): Promise<{ runs: JsonObject[]; isComplete: boolean }> {
@@ -138,7 +138,7 @@ export async function listRuns(
 
 /** Deployments and rollbacks by hand, in the form of runs. @param application `*` for all */
 export async function listTasks(
-  call: CallService,
+  call: CallUpstream,
   application: string,
   sinceMs: number,
 ): Promise<JsonObject[]> {
