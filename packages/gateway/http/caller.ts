@@ -6,9 +6,9 @@ import { rangesOf } from './parse-accept.ts'
  * `page`: a browser opens it, so the login page helps. `web-ui`: a script of Deck, which notices the end of a session by the
  * login page that it is redirected to, and by nothing else. `program`: everything else; it needs a status that says what is wrong.
  */
-type Caller = 'page' | 'web-ui' | 'program'
+type CallerKind = 'page' | 'web-ui' | 'program'
 
-export function callerOf(headers: IncomingHttpHeaders): Caller {
+export function callerOf(headers: IncomingHttpHeaders): CallerKind {
   if (isNavigation(headers)) return 'page'
   return String(headers['x-ratelimit-app'] ?? '').toLowerCase() === 'deck' ? 'web-ui' : 'program'
 }
