@@ -19,7 +19,7 @@ function readConfig(config: JsonObject) {
 
 export type CanaryScope = ReturnType<typeof readConfig>['scopes'][number]
 
-export interface CanarySettings {
+export interface CanaryStageSettings {
   /** Configuration and accounts, as inner stages have them. */
   readonly shared: JsonObject
   readonly scopes: readonly CanaryScope[]
@@ -43,7 +43,7 @@ const minuteMs = 60_000
 const defaultThresholds: Thresholds = { pass: 75, marginal: 50 }
 
 /** @throws {StageError} naming the field that is missing or wrong */
-export function canarySettingsOf(config: JsonObject): CanarySettings {
+export function canarySettingsOf(config: JsonObject): CanaryStageSettings {
   const {
     scopes,
     lifetimeDuration,

@@ -2,7 +2,7 @@
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
-import { type CanaryScope, type CanarySettings, canarySettingsOf } from './canary-settings.ts'
+import { type CanaryScope, type CanaryStageSettings, canarySettingsOf } from './canary-settings.ts'
 
 const mostIntervals = 1000
 
@@ -53,7 +53,7 @@ export function intervalStages(
 }
 
 /** @throws {StageError} when there is nothing to watch */
-function lifetimeOf({ startMs, endMs, lifetimeMs }: CanarySettings, nowMs: number): number {
+function lifetimeOf({ startMs, endMs, lifetimeMs }: CanaryStageSettings, nowMs: number): number {
   const found = endMs === undefined ? lifetimeMs : endMs - (startMs ?? nowMs)
   if (found === undefined) {
     throw new StageError([
@@ -80,7 +80,10 @@ interface IntervalPlace {
 }
 
 /** By their names. */
-function scopesOf(canary: CanarySettings, { nowMs, offsetMs, pair }: IntervalPlace): JsonObject {
+function scopesOf(
+  canary: CanaryStageSettings,
+  { nowMs, offsetMs, pair }: IntervalPlace,
+): JsonObject {
   const { endMs, warmUpMs, lookbackMs, baselineOffsetMs, stepSeconds } = canary
   const beginMs = (canary.startMs ?? nowMs) + (endMs === undefined ? warmUpMs : 0)
   const untilMs = beginMs + offsetMs
