@@ -43,10 +43,13 @@ type TargetOutcome =
   | { readonly kind: 'found'; readonly group: ServerGroup }
   | { readonly kind: 'none'; readonly why: string }
 
-type Candidate = ServerGroup & { readonly createdMs: number }
+type GroupCandidate = ServerGroup & { readonly createdMs: number }
 
 /** Candidates come newest first. */
-type Choice = (newest: readonly Candidate[], validateOldest: boolean) => Candidate | undefined
+type Choice = (
+  newest: readonly GroupCandidate[],
+  validateOldest: boolean,
+) => GroupCandidate | undefined
 
 const current: Choice = (newest) => newest[0]
 const previous: Choice = (newest) => newest[1]
@@ -72,7 +75,7 @@ export function findTarget(groups: readonly ServerGroup[], query: TargetQuery): 
   const candidates = groups
     .filter(({ region, zones }) => region === query.scope || zones.includes(query.scope))
     .filter(({ isDisabled }) => !(query.onlyEnabled && isDisabled))
-    .filter((group): group is Candidate => group.createdMs !== undefined)
+    .filter((group): group is GroupCandidate => group.createdMs !== undefined)
     // Where times are whole seconds, the numbers of a cluster decide.
     .sort(
       (one, other) =>
