@@ -36,7 +36,7 @@ function settingsOf(context: JsonObject): Settings {
 }
 
 /** Server groups of a place from which a stage may choose, and how many others stay. */
-interface Candidates {
+interface GroupCandidates {
   readonly groups: readonly CloudServerGroup[]
   readonly kept: number
 }
@@ -102,7 +102,7 @@ interface ClusterOperation {
   readonly fields?: JsonObject
   readonly effect: Pick<Effect, 'kind' | 'desired'>
   readonly doing: string
-  readonly choose: (settings: Settings, candidates: Candidates) => readonly CloudServerGroup[]
+  readonly choose: (settings: Settings, candidates: GroupCandidates) => readonly CloudServerGroup[]
   readonly wait: StageType['steps'][number]
 }
 
@@ -189,7 +189,7 @@ interface Surplus {
 }
 
 function surplus(
-  { groups, kept }: Candidates,
+  { groups, kept }: GroupCandidates,
   { size, withActive, largerFirst }: Surplus,
 ): CloudServerGroup[] {
   const candidates = groups.filter((group) => withActive || !isActive(group))
