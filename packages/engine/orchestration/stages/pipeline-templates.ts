@@ -19,7 +19,7 @@ export const pipelineTemplateStages: readonly StageType[] = ['', 'V2'].flatMap((
 
 const toSettings = shape({ id: textOf, pipelineTemplateId: textOf, tag: textOf, digest: textOf })
 
-interface Change {
+interface TemplateChange {
   readonly type: string
   readonly action: 'create' | 'update' | 'delete'
   readonly isVersioned: boolean
@@ -27,7 +27,7 @@ interface Change {
 
 async function changeTemplate(
   context: TaskContext,
-  { type, action, isVersioned }: Change,
+  { type, action, isVersioned }: TemplateChange,
 ): Promise<TaskResult> {
   const { definitions, stage } = context
   const { id, content } =
