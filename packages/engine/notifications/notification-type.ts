@@ -21,7 +21,7 @@ export interface NotificationType {
   readonly isKnownToDeck: boolean
   /** Plain data, which is handed to a worker thread, with `permissions` where it holds credentials; undefined while it is switched off. */
   toSettings(keys: object, report: SettingsReport, shared: SharedValues): object | undefined
-  open(settings: object, tools: ChannelTools): Channel
+  open(settings: object, tools: ChannelTools): NoticeChannel
 }
 
 /** Values of keys that other capabilities declare. */
@@ -50,7 +50,7 @@ export interface DeclaredRepository {
   readonly host: string | undefined
 }
 
-export interface Channel {
+export interface NoticeChannel {
   /** @throws {DeliveryError} */
   send(notice: Notice): Promise<void>
   close?(): void

@@ -7,7 +7,7 @@ import { inTransaction } from '@fairlead/base/storage/database.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
 import { type AccountJudge, openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
-import { type Channel, type ChannelTools, DeliveryError } from './notification-type.ts'
+import { type ChannelTools, DeliveryError, type NoticeChannel } from './notification-type.ts'
 import {
   type Delivery,
   type DeliveryOutcome,
@@ -49,7 +49,7 @@ export class Notifier {
   readonly #context: BackendContext
   readonly #pauses: DeliveryPauses
   readonly #outbox: Outbox
-  readonly #channels = new Map<string, Channel>()
+  readonly #channels = new Map<string, NoticeChannel>()
   /** Recipients to whom something is being sent. */
   readonly #busy = new Set<string>()
   #timer: NodeJS.Timeout | undefined
@@ -151,7 +151,7 @@ export class Notifier {
     return undefined
   }
 
-  #channelOf(type: string): Channel | undefined {
+  #channelOf(type: string): NoticeChannel | undefined {
     return this.#channels.get(notificationTypeOf(type)?.id ?? '')
   }
 

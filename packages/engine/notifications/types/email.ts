@@ -13,9 +13,9 @@ import {
 import { readAuthorities } from '@fairlead/base/tls/read-authorities.ts'
 import type { Transporter } from 'nodemailer'
 import {
-  type Channel,
   DeliveryError,
   type Notice,
+  type NoticeChannel,
   type NotificationType,
 } from '../notification-type.ts'
 
@@ -82,7 +82,7 @@ export const emailNotifications: NotificationType = {
   open: (settings) => openEmail(settings as EmailSettings),
 }
 
-function openEmail(settings: EmailSettings): Channel {
+function openEmail(settings: EmailSettings): NoticeChannel {
   let opened: Promise<Transporter> | undefined
   return {
     async send(notice) {

@@ -13,10 +13,10 @@ import {
 } from '@fairlead/base/settings/setting.ts'
 import { postJson } from '../http-delivery.ts'
 import {
-  type Channel,
   type ChannelTools,
   DeliveryError,
   type Notice,
+  type NoticeChannel,
   type NotificationType,
 } from '../notification-type.ts'
 import { detailsOf, escapeChat } from './chat-text.ts'
@@ -78,7 +78,7 @@ export const slackNotifications: NotificationType = {
   open: (settings, tools) => openSlack(settings as SlackSettings, tools),
 }
 
-function openSlack(settings: SlackSettings, tools: ChannelTools): Channel {
+function openSlack(settings: SlackSettings, tools: ChannelTools): NoticeChannel {
   const { token, baseUrl, hooksUrl = '', botName, iconUrl, usesWebhook = false } = settings
   const sender = {
     ...(botName !== undefined && { username: botName }),
