@@ -12,7 +12,7 @@ import {
 } from '@fairlead/base/json/values.ts'
 import { encodeValue } from '@fairlead/base/net/encode-path.ts'
 import type { ReportedEvent } from '@fairlead/ports/events.ts'
-import type { Commit, Notice, NoticePhase } from './notification-type.ts'
+import type { Notice, NoticePhase, TriggerCommit } from './notification-type.ts'
 import type { Delivery } from './outbox.ts'
 import type { LinkTarget } from './settings.ts'
 
@@ -252,7 +252,12 @@ export function linkTo(
   return `${links.baseUrl}/console/executions/${encodeValue(executionId)}${query}`
 }
 
-function commitOf({ project, slug, hash, buildInfo }: Execution['trigger']): Commit | undefined {
+function commitOf({
+  project,
+  slug,
+  hash,
+  buildInfo,
+}: Execution['trigger']): TriggerCommit | undefined {
   const [built] = buildInfo.scm
   const names = hash === undefined ? repositoryOf(built?.remoteUrl) : [project, slug]
   const repository = names.filter((name) => name !== undefined).join('/') || undefined

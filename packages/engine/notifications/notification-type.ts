@@ -72,7 +72,7 @@ export interface Notice {
   readonly link?: string
   readonly address: string
   readonly cc?: string
-  readonly commit?: Commit
+  readonly commit?: TriggerCommit
   /** Milliseconds since the epoch. */
   readonly time: number
 }
@@ -80,7 +80,7 @@ export interface Notice {
 export type NoticePhase = 'starting' | 'complete' | 'failed' | 'waiting'
 
 /** What the trigger of a run names. */
-export interface Commit {
+export interface TriggerCommit {
   /** Owner and name: `shop/web`. */
   readonly repository?: string
   readonly hash?: string
