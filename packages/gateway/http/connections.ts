@@ -55,7 +55,7 @@ interface ConnectionOptions {
   log: FastifyBaseLogger
 }
 
-class Connection {
+class ClientConnection {
   readonly socket: Socket
   /** The one beneath TLS; the same without. */
   readonly carrier: Socket
@@ -77,7 +77,7 @@ class Connection {
   constructor(
     socket: Socket,
     carrier: Socket,
-    { ends, isReserved }: Pick<Connection, 'ends' | 'isReserved'>,
+    { ends, isReserved }: Pick<ClientConnection, 'ends' | 'isReserved'>,
   ) {
     this.socket = socket
     this.carrier = carrier
@@ -114,8 +114,8 @@ export class Connections {
   readonly #options: ConnectionOptions
   readonly #servers: Server[] = []
   readonly #handshakes = new Set<Socket>()
-  readonly #connections = new Map<Socket, Connection>()
-  readonly #unread = new Set<Connection>()
+  readonly #connections = new Map<Socket, ClientConnection>()
+  readonly #unread = new Set<ClientConnection>()
   readonly #addresses = new Map<string, number>()
   #isFull = false
   #unreadBytes = 0
@@ -275,7 +275,7 @@ export class Connections {
   #add(socket: Socket, carrier: Socket): void {
     const room = this.#roomForOne()
     if (room === 'over') return void socket.destroy()
-    const connection = new Connection(socket, carrier, {
+    const connection = new ClientConnection(socket, carrier, {
       ends: this.#ending,
       isReserved: room === 'reserved',
     })
@@ -316,7 +316,7 @@ export class Connections {
   }
 
   /** What is reserved is for requests that come at once. */
-  #endUnused({ socket, turns }: Connection): void {
+  #endUnused({ socket, turns }: ClientConnection): void {
     const limit = setTimeout(
       () => turns.length === 0 && socket.destroy(),
       this.times.farewellMs,
@@ -339,11 +339,11 @@ export class Connections {
     return count
   }
 
-  #maySend({ turns, lingers }: Connection): boolean {
+  #maySend({ turns, lingers }: ClientConnection): boolean {
     return turns[0]?.request.complete === false && turns[0].response.writableFinished && !lingers
   }
 
-  #linger(connection: Connection): void {
+  #linger(connection: ClientConnection): void {
     const { lingerMs, farewellMs } = this.times
     connection.lingers = true
     const [turn] = connection.turns
@@ -355,29 +355,29 @@ export class Connections {
       })
   }
 
-  #startTurn(connection: Connection): void {
+  #startTurn(connection: ClientConnection): void {
     if (connection.ends) this.#makeLastIfPossible(connection)
     connection.turns[0]?.start()
   }
 
-  #endTurn(connection: Connection): void {
+  #endTurn(connection: ClientConnection): void {
     this.#noteRead(connection)
     connection.turns.shift()
     if (connection.turns.length > 0) this.#startTurn(connection)
   }
 
-  #makeLastIfPossible(connection: Connection): void {
+  #makeLastIfPossible(connection: ClientConnection): void {
     if (connection.turns.length > 0 && connection.turns.at(-1)?.response.headersSent === false)
       this.#makeLast(connection)
   }
 
   /** A client that has sent more than it is answered finds out from this header, and sends the rest elsewhere. */
-  #makeLast(connection: Connection): void {
+  #makeLast(connection: ClientConnection): void {
     connection.last = true
     connection.turns.at(-1)?.response.setHeader('connection', 'close')
   }
 
-  #noteUnread(connection: Connection, bytes: number): void {
+  #noteUnread(connection: ClientConnection, bytes: number): void {
     if (bytes === 0) return
     connection.unreadBytes = bytes
     this.#unreadBytes += bytes
@@ -389,7 +389,7 @@ export class Connections {
     }
   }
 
-  #noteRead(connection: Connection): void {
+  #noteRead(connection: ClientConnection): void {
     this.#unreadBytes -= connection.unreadBytes
     connection.unreadBytes = 0
     this.#unread.delete(connection)
@@ -478,7 +478,7 @@ export class Connections {
   }
 }
 
-function isIdle({ socket, turns, lingers }: Connection): boolean {
+function isIdle({ socket, turns, lingers }: ClientConnection): boolean {
   return turns.length === 0 && socket.bytesWritten > 0 && !lingers
 }
 
