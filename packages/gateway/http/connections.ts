@@ -42,7 +42,7 @@ export const connectionTimes = {
 }
 export type ConnectionTimes = typeof connectionTimes
 
-interface ConnectionOptions {
+interface ClientConnectionOptions {
   times: ConnectionTimes
   /** A client that takes nothing of its answer for this long, in milliseconds, is disconnected. 0: never. */
   writeTimeoutMs: number
@@ -111,7 +111,7 @@ const maxLingerBytes = 64 * 1024 * 1024
  * one after the other, so that a connection never holds more than one complete answer.
  */
 export class Connections {
-  readonly #options: ConnectionOptions
+  readonly #options: ClientConnectionOptions
   readonly #servers: Server[] = []
   readonly #handshakes = new Set<Socket>()
   readonly #connections = new Map<Socket, ClientConnection>()
@@ -123,7 +123,7 @@ export class Connections {
   #drains = false
   #ending = false
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: ClientConnectionOptions) {
     this.#options = options
   }
 

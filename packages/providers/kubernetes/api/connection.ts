@@ -9,7 +9,7 @@ const idleMs = 60_000
 /** A server says within a round trip how many streams it takes. */
 const settleMs = 1000
 
-export interface ConnectionOptions {
+export interface Http2Options {
   readonly origin: string
   readonly socket: Socket & { readonly alpnProtocol?: string | false | null }
   readonly open: () => Promise<Socket>
@@ -29,7 +29,7 @@ export class ApiConnection extends Client {
   readonly settled: Promise<void>
   #isBusy = false
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: Http2Options) {
     super(options.origin, toClientOptions(options))
     this.isMultiplexed = options.socket.alpnProtocol === 'h2'
     this.isSettled = !this.isMultiplexed
@@ -68,12 +68,12 @@ export class ApiConnection extends Client {
   }
 }
 
-function toClientOptions({ socket, open, pingMs }: ConnectionOptions): Client.Options {
+function toClientOptions({ socket, open, pingMs }: Http2Options): Client.Options {
   const isMultiplexed = socket.alpnProtocol === 'h2'
   let first: Socket | undefined = socket
   /** A connection keeps the protocol that its owner counts on. */
   const openAgain = async () => {
-    const opened: ConnectionOptions['socket'] = await open()
+    const opened: Http2Options['socket'] = await open()
     if ((opened.alpnProtocol === 'h2') === isMultiplexed) return opened
     opened.destroy()
     throw new Error('the API server has another protocol now')
