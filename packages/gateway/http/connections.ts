@@ -110,7 +110,7 @@ const maxLingerBytes = 64 * 1024 * 1024
  * Every server of the gateway belongs here, whatever its port. Requests that a client sends without waiting are answered
  * one after the other, so that a connection never holds more than one complete answer.
  */
-export class Connections {
+export class ClientConnections {
   readonly #options: ClientConnectionOptions
   readonly #servers: Server[] = []
   readonly #handshakes = new Set<Socket>()

@@ -12,13 +12,13 @@ import { findRevocation } from '@fairlead/base/tls/revocation.ts'
 import type { ListenerSettings } from '@fairlead/base/tls/settings.ts'
 import type { TlsFiles } from '@fairlead/base/tls/tls-files.ts'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import type { Connections } from './connections.ts'
+import type { ClientConnections } from './connections.ts'
 import type { ListenerKind, PortKind } from './request-state.ts'
 import { maxUnaccepted } from './take-input.ts'
 
 export interface ServerOptions {
   maxHeaderBytes: number
-  connections: Connections
+  connections: ClientConnections
   onCertificateRefused?: (address: string | undefined, reason: string) => void
 }
 

@@ -5,7 +5,7 @@ import { readDescriptorLimit } from '@fairlead/base/runtime/descriptor-limit.ts'
 import type { TlsFiles } from '@fairlead/base/tls/tls-files.ts'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import {
-  Connections,
+  ClientConnections,
   type ConnectionTimes,
   connectionTimes,
   reservedConnections,
@@ -47,7 +47,7 @@ export function openPorts(options: PortsOptions): OpenPorts {
     settings
   const overload = keep(createOverload(options))
   const times = { ...connectionTimes, ...options.times }
-  const connections = new Connections({
+  const connections = new ClientConnections({
     times,
     writeTimeoutMs,
     maxUnreadBytes,
