@@ -20,7 +20,7 @@ export class SharedConnections {
   readonly #shared = new Map<string, Shared>()
 
   /** @param options Equal ones share connections; their certificate never changes */
-  lease(options: ConnectionsOptions, certificate: unknown): LeasedConnections {
+  lease(options: ClusterConnectionsOptions, certificate: unknown): LeasedConnections {
     const { cluster, connectTimeoutMs, pingMs } = options
     const {
       server,
@@ -60,7 +60,7 @@ export class SharedConnections {
 /** No connection could be opened: nothing was sent. */
 export class ConnectFault extends Error {}
 
-export interface ConnectionsOptions {
+export interface ClusterConnectionsOptions {
   readonly cluster: ConnectableCluster
   /** The account's; undefined: none. */
   readonly certificate: () => Promise<ClientCertificate | undefined>
@@ -77,7 +77,7 @@ interface Watched {
 const maxMisses = 3
 
 class ServerConnections {
-  readonly #options: ConnectionsOptions
+  readonly #options: ClusterConnectionsOptions
   /** In use or idle; those that take no further requests, too. */
   readonly #open = new Set<ApiConnection>()
   readonly #sockets = new Map<Socket, Watched>()
@@ -88,7 +88,7 @@ class ServerConnections {
   #pulse: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor(options: ConnectionsOptions) {
+  constructor(options: ClusterConnectionsOptions) {
     this.#options = options
   }
 
