@@ -9,7 +9,7 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { createServerCalls } from '../server-calls.ts'
 import type { ActionsHost, ActionsKind, GithubApp } from './actions-kind.ts'
 
-type Credentials = () => Promise<Readonly<Record<string, string>>>
+type CredentialHeaders = () => Promise<Readonly<Record<string, string>>>
 
 /** Tokens of installations live for an hour; a new one is fetched before. */
 const renewBeforeMs = 5 * 60_000
@@ -23,7 +23,7 @@ export function createCredentials(
   kind: ActionsKind,
   host: ActionsHost,
   context: BackendContext,
-): Credentials {
+): CredentialHeaders {
   const { token, app } = host
   if (app !== undefined) return installationCredentials(app, host, kind, context)
   const headers = {
@@ -38,7 +38,7 @@ function installationCredentials(
   { name, address, tls }: ActionsHost,
   { headers, prefix, basePath }: ActionsKind,
   context: BackendContext,
-): Credentials {
+): CredentialHeaders {
   const settingKey = `${prefix}.hosts`
   const credentials = async () => ({
     ...headers,
