@@ -57,7 +57,7 @@ const UserIdentity = z
   .meta({ id: 'UserIdentity' })
 type UserIdentity = z.infer<typeof UserIdentity>
 
-const CurrentUser = UserIdentity.extend({
+const CurrentUserModel = UserIdentity.extend({
   isAdmin: z.boolean(),
   canMintApiTokens: z.boolean(),
   maxUserTokenLifetimeDays: z.int().optional().describe('Present while there are API tokens.'),
@@ -66,7 +66,7 @@ const CurrentUser = UserIdentity.extend({
     .optional()
     .describe('Present while there are API tokens.'),
 }).meta({ id: 'CurrentUser' })
-type CurrentUser = z.infer<typeof CurrentUser>
+type CurrentUserModel = z.infer<typeof CurrentUserModel>
 
 const onlyAdmins = { 403: 'The caller is no administrator.' }
 
@@ -79,7 +79,7 @@ export const authOperations: Operation[] = [
     demands: open('describes the caller'),
     description: 'The logged-in user; without login an empty body. Needs no login.',
     handle: currentUser,
-    answer: CurrentUser.optional(),
+    answer: CurrentUserModel.optional(),
   }),
   own.get(
     'getServiceAccountsUsingGET',
@@ -202,7 +202,7 @@ function logoutOperation(method: HttpMethod): Operation {
 async function currentUser(
   { state }: OperationRequest,
   platform: Platform,
-): Promise<CurrentUser | undefined> {
+): Promise<CurrentUserModel | undefined> {
   const { permissions, login } = platform
   const { user } = state
   if (user === undefined) return undefined
