@@ -13,7 +13,7 @@ import {
 import { encodeValue } from '@fairlead/base/net/encode-path.ts'
 import type { ReportedEvent } from '@fairlead/ports/events.ts'
 import type { Notice, NoticePhase, TriggerCommit } from './notification-type.ts'
-import type { Delivery } from './outbox.ts'
+import type { NoticeDelivery } from './outbox.ts'
 import type { LinkTarget } from './settings.ts'
 
 export interface NoticeParts {
@@ -118,7 +118,7 @@ const phaseWords: Readonly<Record<string, { phase: NoticePhase; word: string }>>
 export function noticesOfEvent(
   event: Partial<Record<keyof ReportedEvent, unknown>>,
   parts: NoticeParts,
-): Delivery[] {
+): NoticeDelivery[] {
   const { eventId, details, content } = toReport(event)
   const [source, level, phaseName = ''] = details.type.split(':')
   const words = Object.hasOwn(phaseWords, phaseName) ? phaseWords[phaseName] : undefined
@@ -152,7 +152,7 @@ const judgmentWords: Readonly<Record<string, { phase: NoticePhase; word: string 
 }
 
 /** A request to send one notification, as the stage for judgments makes it. */
-export function noticesOfRequest(request: JsonObject, parts: NoticeParts): Delivery[] {
+export function noticesOfRequest(request: JsonObject, parts: NoticeParts): NoticeDelivery[] {
   const { source, about, template, type, cc, to } = toRequest(request)
   const { stageName, stageId, instructions, judgmentInput, message } = about
   const { application } = source
@@ -182,7 +182,7 @@ function toDelivery(
   entry: NoticeSubscription,
   occasion: Occasion,
   { links, now }: NoticeParts,
-): Delivery {
+): NoticeDelivery {
   const { application, execution, stage, phase } = occasion
   const { type, cc } = entry
   const address = entry.address.trim()

@@ -9,8 +9,8 @@ import { itself } from '@fairlead/ports/caller.ts'
 import { type AccountJudge, openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
 import { type ChannelTools, DeliveryError, type NoticeChannel } from './notification-type.ts'
 import {
-  type Delivery,
   type DeliveryOutcome,
+  type NoticeDelivery,
   Outbox,
   shownAddress,
   type WaitingDelivery,
@@ -80,7 +80,7 @@ export class Notifier {
   }
 
   /** Stores all before any is sent: what was answered with 200 is delivered, also after a crash. */
-  async accept(deliveries: readonly Delivery[], user: string | undefined): Promise<void> {
+  async accept(deliveries: readonly NoticeDelivery[], user: string | undefined): Promise<void> {
     const { db, now } = this.#context
     const judge = await this.#judgeFor(deliveries, user)
     const added = inTransaction(db, () =>
@@ -95,7 +95,7 @@ export class Notifier {
   }
 
   /** Sends at once and once. @returns why it was not delivered @throws {PortError} 403 */
-  async test(delivery: Delivery, user: string | undefined): Promise<string | undefined> {
+  async test(delivery: NoticeDelivery, user: string | undefined): Promise<string | undefined> {
     const { type, notice } = delivery
     ;(await this.#judgeFor([delivery], user))?.check(this.#accountOf(type), kind)
     const channel = this.#channelOf(type)
@@ -110,7 +110,7 @@ export class Notifier {
 
   /** Undefined: all users may use them, and nothing has to be asked. @throws {PortError} 503 */
   async #judgeFor(
-    deliveries: readonly Pick<Delivery, 'type'>[],
+    deliveries: readonly Pick<NoticeDelivery, 'type'>[],
     user: string | undefined,
   ): Promise<AccountJudge | undefined> {
     const isRestricted = deliveries.some(({ type }) => this.#accountOf(type).use !== undefined)
@@ -127,7 +127,7 @@ export class Notifier {
     return permissions === undefined ? {} : { use: { name: id, permissions } }
   }
 
-  #add(delivery: Delivery, now: number, judge: AccountJudge | undefined): boolean {
+  #add(delivery: NoticeDelivery, now: number, judge: AccountJudge | undefined): boolean {
     const { type, notice } = delivery
     const count =
       notice.execution === undefined ? 0 : this.#outbox.countOfExecution(notice.execution.id)
@@ -246,7 +246,7 @@ export class Notifier {
   }
 
   /** Readers of the execution see it. */
-  #reportChange(deliveries: readonly Delivery[]): void {
+  #reportChange(deliveries: readonly NoticeDelivery[]): void {
     const executions = new Set(deliveries.flatMap(({ notice }) => notice.execution?.id ?? []))
     for (const id of executions) this.#context.ports.executions.noteChange(id)
   }

@@ -27,12 +27,12 @@ export const notificationMigrations = [
   `,
 ]
 
-export interface Delivery {
+export interface NoticeDelivery {
   readonly type: string
   readonly notice: Notice
 }
 
-export interface WaitingDelivery extends Delivery {
+export interface WaitingDelivery extends NoticeDelivery {
   readonly attempts: number
   /** Milliseconds since the epoch. */
   readonly acceptedMs: number
@@ -90,7 +90,7 @@ export class Outbox {
   }
 
   /** @param problem Why it is not tried. @returns whether it is new */
-  add({ type, notice }: Delivery, now: number, problem: string | undefined): boolean {
+  add({ type, notice }: NoticeDelivery, now: number, problem: string | undefined): boolean {
     const status = problem === undefined ? 'waiting' : 'failed'
     const executionId = notice.execution?.id ?? null
     const { id, address } = notice
@@ -127,7 +127,7 @@ export class Outbox {
   }
 
   /** What waits for the same recipient waits as long. */
-  settle({ type, notice }: Delivery, outcome: DeliveryOutcome, now: number): void {
+  settle({ type, notice }: NoticeDelivery, outcome: DeliveryOutcome, now: number): void {
     const reason = outcome.status === 'delivered' ? null : outcome.reason
     const dueMs = outcome.status === 'waiting' ? outcome.dueMs : now
     this.#settle.run(outcome.status, reason, now, dueMs, notice.id)
