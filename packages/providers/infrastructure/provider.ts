@@ -129,7 +129,7 @@ export interface ManifestReads {
   find(name: ManifestName, choice: ManifestChoice): Promise<OwnResource | undefined>
   /** Live, oldest first. @throws {PortError} 5xx */
   ofCluster(cluster: ManifestCluster): Promise<readonly ClusterMember[]>
-  drift(query: DriftQuery): Promise<readonly OwnResource[]>
+  drift(query: DriftLookup): Promise<readonly OwnResource[]>
   /**
    * What a deployment would change; nothing is changed. The caller may change account and application.
    *
@@ -138,7 +138,7 @@ export interface ManifestReads {
   plan(description: JsonObject, user: string): Promise<readonly JsonObject[]>
 }
 
-export interface DriftQuery {
+export interface DriftLookup {
   readonly application: string
   readonly account?: string | undefined
   readonly location?: string | undefined

@@ -2,7 +2,7 @@
 
 import { isObject, type JsonObject, parseObject } from '@fairlead/base/json/values.ts'
 import type { OwnResource } from '../infrastructure/model.ts'
-import type { DriftQuery } from '../infrastructure/provider.ts'
+import type { DriftLookup } from '../infrastructure/provider.ts'
 import { isApiError } from './api/api-error.ts'
 import type { ApiResource } from './api/cluster-api.ts'
 import { formatFullName, kindOfManifest, parseKind } from './kinds.ts'
@@ -25,7 +25,7 @@ const kinds = (
 export async function loadDrift(
   account: KubernetesAccount,
   namespaces: readonly string[],
-  { application, location }: Pick<DriftQuery, 'application' | 'location'>,
+  { application, location }: Pick<DriftLookup, 'application' | 'location'>,
 ): Promise<OwnResource[]> {
   const wanted =
     location === undefined ? namespaces : namespaces.filter((namespace) => namespace === location)
