@@ -98,7 +98,7 @@ export type LifeEvent =
   | { readonly kind: 'stuck'; readonly reason: string }
   | { readonly kind: 'failed'; readonly message: string }
 
-export type Effect =
+export type InstanceEffect =
   /** Answered by `found`. */
   | { readonly kind: 'inspect' | 'launch' | 'watch' | 'persist' | 'release' | 'onExit' }
   /** Answered by `cleared`. */
@@ -109,7 +109,7 @@ export type Effect =
 
 interface InstanceStep {
   readonly state: InstanceState
-  readonly effects: readonly Effect[]
+  readonly effects: readonly InstanceEffect[]
 }
 
 const maxEvents = 20
@@ -224,7 +224,7 @@ export function next(state: InstanceState, event: LifeEvent, now: number): Insta
   }
 }
 
-function step(state: InstanceState, ...effects: Effect[]): InstanceStep {
+function step(state: InstanceState, ...effects: InstanceEffect[]): InstanceStep {
   return { state, effects }
 }
 

@@ -35,8 +35,8 @@ import {
   type ProcessOwner,
 } from './instance-processes.ts'
 import {
-  type Effect,
   firstState,
+  type InstanceEffect,
   type InstanceState,
   isStale,
   type LifeEvent,
@@ -243,7 +243,7 @@ export class ProgramInstance {
     else for (const effect of effects) this.#perform(effect)
   }
 
-  #perform(effect: Effect): void {
+  #perform(effect: InstanceEffect): void {
     switch (effect.kind) {
       case 'inspect':
         return void this.#attempt(() => this.#inspect())

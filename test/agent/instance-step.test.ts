@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunRecord } from '../../packages/agent/instance-files.ts'
 import {
-  type Effect,
   firstState,
+  type InstanceEffect,
   type InstanceState,
   type LifeEvent,
   next,
@@ -315,7 +315,7 @@ for (const { title, known, events, effects, shows, notes, record = {} } of rows)
   test(title, () => {
     let state = firstState(undefined)
     state = { ...state, record: { ...state.record, ...known } }
-    let done: readonly Effect[] = []
+    let done: readonly InstanceEffect[] = []
     for (const event of events) ({ state, effects: done } = next(state, event, 1_000))
 
     assert.equal(done.map((effect) => Object.values(effect).join(' ')).join(', '), effects)
