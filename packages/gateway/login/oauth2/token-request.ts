@@ -92,7 +92,7 @@ async function issuerNamedIn(answer: Response, otherwise: string): Promise<strin
   return typeof issuer === 'string' && issuer !== '' ? issuer : otherwise
 }
 
-interface Exchange {
+interface TokenExchange {
   url: string
   registration: Registration
   openId: boolean
@@ -101,7 +101,7 @@ interface Exchange {
 
 async function exchange(
   call: CallProvider,
-  { url, registration, openId, init }: Exchange,
+  { url, registration, openId, init }: TokenExchange,
 ): Promise<Response> {
   const answer = await call({
     what: 'token endpoint',
