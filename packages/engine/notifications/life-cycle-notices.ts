@@ -47,7 +47,7 @@ const toTrigger = shape({
   buildInfo: shape({ scm: list(toBuilt) }),
 })
 
-type Execution = ShapeOf<typeof toExecution>
+type NoticedExecution = ShapeOf<typeof toExecution>
 const toExecution = shape({
   id: textOf,
   name: [or(textOf, ''), 'name', 'description', 'id'],
@@ -101,7 +101,7 @@ interface Occasion {
   readonly occasion: string
   readonly phase: NoticePhase
   readonly application: string
-  readonly execution: Execution
+  readonly execution: NoticedExecution
   readonly stage?: { readonly id: string; readonly name: string } | undefined
   readonly subject: string
   /** Follows the subject. */
@@ -257,7 +257,7 @@ function commitOf({
   slug,
   hash,
   buildInfo,
-}: Execution['trigger']): TriggerCommit | undefined {
+}: NoticedExecution['trigger']): TriggerCommit | undefined {
   const [built] = buildInfo.scm
   const names = hash === undefined ? repositoryOf(built?.remoteUrl) : [project, slug]
   const repository = names.filter((name) => name !== undefined).join('/') || undefined
