@@ -164,12 +164,12 @@ interface LoopOptions {
   readonly baseUrl: string
 }
 
-interface Explanation {
+interface LoopExplanation {
   readonly seen: string
   readonly causes: (options: LoopOptions) => readonly string[]
 }
 
-const explanations: Readonly<Record<Loop, Explanation>> = {
+const explanations: Readonly<Record<Loop, LoopExplanation>> = {
   cookie: {
     seen: 'You were signed in each time, but your browser does not send back the cookie that keeps you signed in.',
     causes: ({ baseUrl }) => [
