@@ -165,7 +165,7 @@ interface DoneStage extends ShapeOf<typeof toDeployed> {
 }
 
 /** Stages that have deployed to the environment, the latest first; then what pipelines would deploy. */
-interface Former {
+interface FormerDeployments {
   readonly done: readonly DoneStage[]
   readonly defined: readonly JsonObject[]
 }
@@ -173,7 +173,7 @@ interface Former {
 function formerDeployments(
   { newestRunOf }: TaskContext,
   { to, pipelines }: PromotionPlaces,
-): Former {
+): FormerDeployments {
   const concerned = pipelines.filter((pipeline) => deploysTo(pipeline, to)).map(toPipeline)
   const runs = concerned.flatMap(({ id }) =>
     id === undefined ? [] : (newestRunOf(id, ['SUCCEEDED']) ?? []),
@@ -195,7 +195,7 @@ function isIn({ account, credentials }: DoneStage, target: PromotionTarget): boo
 async function serverGroupStage(
   context: TaskContext,
   target: PromotionTarget,
-  former: Former,
+  former: FormerDeployments,
 ): Promise<NewStage> {
   const { source, account, region, cluster } = target
   const { application } = settingsOf(context)
@@ -305,7 +305,7 @@ function cloneOf({ source, cluster, present }: PromotionTarget, strategy = 'redb
 async function manifestStage(
   context: TaskContext,
   target: PromotionTarget,
-  { done }: Former,
+  { done }: FormerDeployments,
 ): Promise<NewStage> {
   const { account, region, cluster, source } = target
   const images = source.versions.map(({ image }) => image)
