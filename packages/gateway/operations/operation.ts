@@ -33,7 +33,7 @@ export interface Operation {
   readonly query?: Readonly<Record<string, z.ZodType>>
   readonly body?: BodyRule
   /** The service, and the path there unless it is the operation's own: `igor /jobs/{name}`. */
-  readonly forward?: ServiceName | `${ServiceName} ${string}` | Forward
+  readonly forward?: ServiceName | `${ServiceName} ${string}` | ForwardRule
   readonly handle?: (request: OperationRequest, platform: Platform) => Promise<unknown>
   /** With `forward`: reduces the parsed answer; undefined becomes an empty body. */
   readonly pick?: (body: unknown, request: OperationRequest) => unknown
@@ -89,7 +89,7 @@ export interface BodyRule {
   readonly mediaType?: string
 }
 
-export interface Forward {
+export interface ForwardRule {
   readonly service: ServiceName
   readonly method?: HttpMethod
   /**

@@ -2,7 +2,7 @@
 
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { PathTemplate } from '../http/path-template.ts'
-import type { Forward, HttpMethod, Operation } from './operation.ts'
+import type { ForwardRule, HttpMethod, Operation } from './operation.ts'
 
 interface OperationRoute {
   readonly path: PathTemplate
@@ -40,7 +40,7 @@ function toCall(
   const [service, at] = typeof forward === 'string' ? forward.split(' ') : []
   const declared =
     typeof forward === 'string'
-      ? ({ service, ...(at !== undefined && { path: at }) } as Forward)
+      ? ({ service, ...(at !== undefined && { path: at }) } as ForwardRule)
       : forward
   const path =
     declared.path === undefined || declared.path === text ? own : new PathTemplate(declared.path)
