@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   type ForwardedHeaders,
-  type ForwardedRequest,
+  type ForwardedOrigin,
   readForwarded,
 } from '../../packages/gateway/http/forwarded.ts'
 import { Browser } from '../login/browser.ts'
@@ -129,7 +129,7 @@ const chains: {
   title: string
   names: ForwardedHeaders
   headers: Record<string, string>
-  read: Partial<ForwardedRequest>
+  read: Partial<ForwardedOrigin>
 }[] = [
   {
     title: 'nothing',
@@ -224,9 +224,9 @@ const chains: {
 ]
 for (const { title, names, headers, read } of chains) {
   test(`forwarded headers are read from the right: ${title}`, () => {
-    const found: Partial<ForwardedRequest> = readForwarded(headers, names, proxied.trusted)
+    const found: Partial<ForwardedOrigin> = readForwarded(headers, names, proxied.trusted)
     for (const [name, value] of Object.entries(read))
-      assert.equal(found[name as keyof ForwardedRequest], value, name)
+      assert.equal(found[name as keyof ForwardedOrigin], value, name)
   })
 }
 

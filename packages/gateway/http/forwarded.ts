@@ -10,7 +10,7 @@ export interface ForwardedHeaders {
   readonly port: string
 }
 
-export interface ForwardedRequest {
+export interface ForwardedOrigin {
   readonly clientAddress: string
   readonly scheme: 'http' | 'https' | undefined
   readonly host: string | undefined
@@ -31,7 +31,7 @@ export function readForwarded(
   headers: IncomingHttpHeaders,
   names: ForwardedHeaders,
   trusted: { peer: string; proxies: RegExp },
-): ForwardedRequest {
+): ForwardedOrigin {
   const isStandard = names.address.toLowerCase() === 'forwarded'
   return isStandard
     ? readStandard(headerText(headers, 'forwarded'), trusted)
@@ -42,7 +42,7 @@ function readUsual(
   headers: IncomingHttpHeaders,
   names: ForwardedHeaders,
   { peer, proxies }: { peer: string; proxies: RegExp },
-): ForwardedRequest {
+): ForwardedOrigin {
   let clientAddress = peer
   for (const hop of lastFirst(headerText(headers, names.address).split(','))) {
     const address = parseAddress(hop)
@@ -64,8 +64,8 @@ function readUsual(
 function readStandard(
   header: string,
   { peer, proxies }: { peer: string; proxies: RegExp },
-): ForwardedRequest {
-  let read: ForwardedRequest = {
+): ForwardedOrigin {
+  let read: ForwardedOrigin = {
     clientAddress: peer,
     scheme: undefined,
     host: undefined,

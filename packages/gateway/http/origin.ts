@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { SettingsReport } from '@fairlead/base/settings/setting.ts'
 import {
   type ForwardedHeaders,
-  type ForwardedRequest,
+  type ForwardedOrigin,
   plainAddress,
   readForwarded,
 } from './forwarded.ts'
@@ -45,13 +45,13 @@ class DerivedOrigin implements RequestOrigin {
   readonly clientAddress: string
   readonly scheme: 'http' | 'https'
   readonly #raw: RawRequest
-  readonly #forwarded: ForwardedRequest | undefined
+  readonly #forwarded: ForwardedOrigin | undefined
   readonly #contextPath: string
 
   constructor(
     raw: RawRequest,
     peer: string,
-    forwarded: ForwardedRequest | undefined,
+    forwarded: ForwardedOrigin | undefined,
     contextPath: string,
   ) {
     this.clientAddress = forwarded?.clientAddress ?? peer
