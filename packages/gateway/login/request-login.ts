@@ -42,7 +42,7 @@ interface LoginFindings {
   objection?: string
 }
 
-interface Guard {
+interface LoginGuard {
   readonly methods: readonly LoginMethod[]
   /** The methods whose credentials win over a session, and those whose credentials count without one. */
   readonly beforeSession: readonly LoginMethod[]
@@ -64,7 +64,7 @@ declare module '../http/request-state.ts' {
 
 export class RequestLogin {
   readonly #options: RequestLoginOptions
-  readonly #guards: Readonly<Record<ListenerKind, Guard>>
+  readonly #guards: Readonly<Record<ListenerKind, LoginGuard>>
 
   constructor(options: RequestLoginOptions) {
     this.#options = options
@@ -130,7 +130,7 @@ export class RequestLogin {
   async #findSession(
     request: FastifyRequest,
     findings: LoginFindings,
-    guard: Guard,
+    guard: LoginGuard,
   ): Promise<boolean> {
     const { sessions } = this.#options
     const { cookie } = request.headers
@@ -423,7 +423,7 @@ function notAccepted(): GatewayError {
   return new GatewayError('CREDENTIALS_REFUSED', 'The credentials are not accepted.')
 }
 
-function createGuard(options: RequestLoginOptions, listener: ListenerKind): Guard {
+function createGuard(options: RequestLoginOptions, listener: ListenerKind): LoginGuard {
   const byDefault = listener === 'main' || (listener === 'legacy' && options.legacyPortLogin)
   const methods = options.methods.filter((method) => method.guards?.(listener) ?? byDefault)
   const openPaths = [
