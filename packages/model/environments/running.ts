@@ -18,7 +18,7 @@ export interface Version {
 
 type State = 'up' | 'degraded' | 'down' | 'disabled' | 'empty'
 
-interface Health {
+interface GroupHealth {
   readonly state: State
   readonly up: number
   readonly total: number
@@ -41,7 +41,7 @@ export interface RunningCluster {
   readonly left: readonly Version[]
   /** When it began to serve, in milliseconds since the epoch. */
   readonly sinceMs: number | undefined
-  readonly health: Health
+  readonly health: GroupHealth
 }
 
 export interface Running {
@@ -55,7 +55,7 @@ export interface Running {
   /** Labels of newer versions that have served and no longer do. */
   readonly rolledBackFrom: readonly string[]
   readonly sinceMs: number | undefined
-  readonly health: Health
+  readonly health: GroupHealth
 }
 
 const toImage = shape({ imageId: textOf, name: textOf, digest: textOf })
@@ -242,7 +242,7 @@ function stateOf(up: number, total: number): State {
   return up === total ? 'up' : up === 0 ? 'down' : 'degraded'
 }
 
-function worst(all: readonly Health[]): Health {
+function worst(all: readonly GroupHealth[]): GroupHealth {
   const up = all.reduce((sum, each) => sum + each.up, 0)
   const total = all.reduce((sum, each) => sum + each.total, 0)
   if (all.length === 0) return { state: 'empty', up, total }
