@@ -7,7 +7,7 @@ import {
   type TrafficSamples,
 } from '@fairlead/base/net/agent-protocol.ts'
 
-export type InstanceCounts = readonly [instanceId: string, counts: TrafficCounts]
+export type InstanceTraffic = readonly [instanceId: string, counts: TrafficCounts]
 
 /** A quarter of an hour. */
 const keptSamples = 90
@@ -19,7 +19,7 @@ export class TrafficHistory {
   /** Counts of the current period. */
   #open = new Map<string, TrafficCounts>()
 
-  count(counts: Iterable<InstanceCounts>): void {
+  count(counts: Iterable<InstanceTraffic>): void {
     for (const [id, { requests, errors, latencyUs }] of counts) {
       const before = this.#open.get(id) ?? nothing
       this.#open.set(id, {
@@ -33,7 +33,7 @@ export class TrafficHistory {
   /** Ends a period. Instances that are named in neither have ended: their samples go with time. */
   record(
     atMs: number,
-    counts: Iterable<InstanceCounts>,
+    counts: Iterable<InstanceTraffic>,
     memory: ReadonlyMap<string, number>,
   ): void {
     this.count(counts)

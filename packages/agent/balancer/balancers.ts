@@ -9,7 +9,7 @@ import type {
 } from '@fairlead/base/net/agent-protocol.ts'
 import { Sweep } from '@fairlead/proxy/sweep.ts'
 import type { AgentLog } from '../log.ts'
-import type { InstanceCounts } from '../traffic-history.ts'
+import type { InstanceTraffic } from '../traffic-history.ts'
 import { type Bounds, defaultBounds } from './bounds.ts'
 import { ConnectionShares } from './connection-shares.ts'
 import { addressKeyOf, type ListenerOptions, listenerKeyOf, PortListener } from './listener.ts'
@@ -157,7 +157,7 @@ export class Balancers {
   }
 
   /** What the instances have worked on since the last call; one may be behind several load balancers. */
-  takeCounts(): InstanceCounts[] {
+  takeCounts(): InstanceTraffic[] {
     return [...this.#balancers.values()].flatMap((balancer) => balancer.takeCounts())
   }
 

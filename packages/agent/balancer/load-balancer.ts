@@ -5,7 +5,7 @@ import type {
   HealthCheck,
   ObservedMember,
 } from '@fairlead/base/net/agent-protocol.ts'
-import type { InstanceCounts } from '../traffic-history.ts'
+import type { InstanceTraffic } from '../traffic-history.ts'
 import { Member, type MemberOptions } from './member.ts'
 import { Pool, Shares } from './pools.ts'
 
@@ -190,7 +190,7 @@ export class RunningBalancer {
   }
 
   /** What each has worked on since the last call. */
-  takeCounts(): InstanceCounts[] {
+  takeCounts(): InstanceTraffic[] {
     return [...this.#members, ...this.#leaving].map((member) => [
       member.instanceId,
       member.takeCounts(),
