@@ -14,7 +14,7 @@ import { projectPath } from './projects.ts'
 const pageLength = 100
 const maxPropertyBytes = 1024 * 1024
 
-type Job = ShapeOf<typeof toJob>
+type GitlabJob = ShapeOf<typeof toJob>
 const toJob = shape({
   id: or(numberOf, 0),
   name: or(textOf, ''),
@@ -86,7 +86,7 @@ export class PipelineFiles {
     return jobs && this.#joinLogs(project, jobs)
   }
 
-  #joinLogs(project: string, jobs: readonly Job[]): Promise<string> {
+  #joinLogs(project: string, jobs: readonly GitlabJob[]): Promise<string> {
     const logs = jobs.map((job) => ({
       title: `${job.stage} / ${job.name} (${job.status})`,
       load: (maxBytes: number) => this.#calls.download(`${jobPath(project, job)}/trace`, maxBytes),
@@ -95,7 +95,7 @@ export class PipelineFiles {
   }
 
   /** In the order of their creation, with those of child pipelines of the same project. */
-  async #jobs(project: string, number: number): Promise<readonly Job[] | undefined> {
+  async #jobs(project: string, number: number): Promise<readonly GitlabJob[] | undefined> {
     const jobsOf = (pipeline: number) =>
       this.#list(`${pipelinePath(project, pipeline)}/jobs`, toJob)
     const own = await jobsOf(number)
@@ -125,11 +125,11 @@ export function pipelinePath(project: string, number: number): string {
   return `${projectPath(project)}/pipelines/${number}`
 }
 
-function jobPath(project: string, { id }: Job): string {
+function jobPath(project: string, { id }: GitlabJob): string {
   return `${projectPath(project)}/jobs/${id}`
 }
 
-function hasArchive({ archive }: Job): boolean {
+function hasArchive({ archive }: GitlabJob): boolean {
   return archive.filename !== undefined
 }
 
