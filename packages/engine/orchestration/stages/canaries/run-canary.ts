@@ -57,10 +57,10 @@ const toNotes = shape({
   canaryOutlook: textOf,
 })
 
-export type Judgment = Omit<ShapeOf<typeof toNotes>, 'canaryPipelineExecutionId'>
+export type JudgmentNotes = Omit<ShapeOf<typeof toNotes>, 'canaryPipelineExecutionId'>
 
 /** Its score is undefined where the interval was not judged. */
-export function judgmentOf({ context }: Stage): Judgment {
+export function judgmentOf({ context }: Stage): JudgmentNotes {
   return toNotes(context)
 }
 
@@ -217,7 +217,7 @@ export function comparedWithPass(score: number, pass: number): string {
 /** A sentence: which interval has which score, beside which threshold, and which metrics are why. */
 function describeScore(
   stage: Stage,
-  { canaryScore, canaryScoreReason }: Judgment,
+  { canaryScore, canaryScoreReason }: JudgmentNotes,
   comparison: string,
 ): string {
   const reason = canaryScoreReason === undefined ? '' : `: ${canaryScoreReason}`
@@ -225,7 +225,7 @@ function describeScore(
 }
 
 /** With the reason why the intervals that are left cannot change it, where there are any. */
-export function describeEarly(stage: Stage, judgment: Judgment, comparison: string): string {
+export function describeEarly(stage: Stage, judgment: JudgmentNotes, comparison: string): string {
   const { interval, intervals } = settingsOf(stage.context)
   const outlook = interval === intervals ? undefined : judgment.canaryOutlook
   return describeScore(stage, judgment, comparison) + (outlook === undefined ? '' : ` ${outlook}`)
