@@ -78,9 +78,9 @@ const all: RouteHandler = async (request, infrastructure) => {
   ])
 }
 
-type Key = (group: SecurityGroup) => string
+type GroupKey = (group: SecurityGroup) => string
 
-function nest(groups: readonly SecurityGroup[], [key, ...rest]: readonly Key[]): unknown {
+function nest(groups: readonly SecurityGroup[], [key, ...rest]: readonly GroupKey[]): unknown {
   if (key === undefined) return groups.map(toSecurityGroupSummary).sort(byName)
   const grouped = Map.groupBy(groups, key)
   return Object.fromEntries([...grouped].map(([name, each]) => [name, nest(each, rest)]))
