@@ -10,7 +10,7 @@ import {
   type SecretPlaces,
 } from './secret-reference.ts'
 
-interface KeyFile {
+interface GoogleKeyFile {
   readonly client_email: string
   readonly private_key: string
   readonly token_uri: string
@@ -63,11 +63,11 @@ async function loadToken(env: Environment): Promise<string | undefined> {
   return parseStoreAnswer<{ access_token: string }>('The metadata server', bytes).access_token
 }
 
-async function readKeyFile(file: string): Promise<KeyFile> {
+async function readKeyFile(file: string): Promise<GoogleKeyFile> {
   const text = await readFile(file, 'utf8').catch(() => {
     throw new SecretError(`${file}, which GOOGLE_APPLICATION_CREDENTIALS names, cannot be read`)
   })
-  const key = parseStoreAnswer<Partial<KeyFile>>(file, Buffer.from(text))
+  const key = parseStoreAnswer<Partial<GoogleKeyFile>>(file, Buffer.from(text))
   const { client_email, private_key, token_uri } = key
   if (client_email && private_key && token_uri) return { client_email, private_key, token_uri }
   throw new SecretError(
@@ -76,7 +76,11 @@ async function readKeyFile(file: string): Promise<KeyFile> {
 }
 
 /** @see RFC 7523, section 2.1 */
-async function exchangeKey({ client_email, private_key, token_uri }: KeyFile): Promise<string> {
+async function exchangeKey({
+  client_email,
+  private_key,
+  token_uri,
+}: GoogleKeyFile): Promise<string> {
   const { importPKCS8, SignJWT } = await import('jose')
   const key = await importPKCS8(private_key, 'RS256').catch(() => {
     throw new SecretError(`the key of ${client_email} is damaged; create another key file`)
