@@ -25,9 +25,9 @@ import type { KeptTexts } from './kept-texts.ts'
 import { sendViews } from './records.ts'
 
 type Query<Name extends string> = Partial<Record<Name, string>>
-type ListQuery = Query<'limit' | 'statuses' | 'expand'>
-type ApplicationQuery = ListQuery & Query<'pipelineNameFilter' | 'pipelineLimit'>
-type ConfigQuery = ListQuery & Query<'pipelineConfigIds' | 'executionIds'>
+type RunListQuery = Query<'limit' | 'statuses' | 'expand'>
+type ApplicationQuery = RunListQuery & Query<'pipelineNameFilter' | 'pipelineLimit'>
+type ConfigQuery = RunListQuery & Query<'pipelineConfigIds' | 'executionIds'>
 type TriggerQuery = Query<
   'triggerTypes' | 'eventId' | 'trigger' | 'triggerTimeStartBoundary' | 'triggerTimeEndBoundary'
 >
@@ -65,7 +65,7 @@ export function listRoutes(
     lists.ofPipelines(query, reply),
   )
 
-  app.get<{ Params: { projectId: string }; Querystring: ListQuery }>(
+  app.get<{ Params: { projectId: string }; Querystring: RunListQuery }>(
     '/projects/:projectId/pipelines',
     ({ params, query }, reply) => lists.ofProject(params.projectId, query, reply),
   )
@@ -136,7 +136,7 @@ class ExecutionLists {
     )
   }
 
-  async ofProject(id: string, query: ListQuery, reply: FastifyReply): Promise<FastifyReply> {
+  async ofProject(id: string, query: RunListQuery, reply: FastifyReply): Promise<FastifyReply> {
     const limit = wholeNumber(query.limit, 'limit', 5)
     const statuses = wantedStatuses(query.statuses)
     if (limit <= 0) return sendRecord(reply, [])
