@@ -31,7 +31,7 @@ type ConfigQuery = RunListQuery & Query<'pipelineConfigIds' | 'executionIds'>
 type TriggerQuery = Query<
   'triggerTypes' | 'eventId' | 'trigger' | 'triggerTimeStartBoundary' | 'triggerTimeEndBoundary'
 >
-type SearchQuery = TriggerQuery &
+type RunSearchQuery = TriggerQuery &
   Query<
     | 'pipelineName'
     | 'user'
@@ -70,7 +70,7 @@ export function listRoutes(
     ({ params, query }, reply) => lists.ofProject(params.projectId, query, reply),
   )
 
-  app.get<InApplication<SearchQuery>>(
+  app.get<InApplication<RunSearchQuery>>(
     '/applications/:application/pipelines/search',
     async ({ params, query }, reply) =>
       lists.send(reply, await search(engine, params.application, query), query.expand, false),
@@ -263,7 +263,11 @@ const maxPageSize = 2000
 /** Runs that are read whole, with all that started them, before others have their turn. */
 const readsPerTurn = 8
 
-async function search(engine: Engine, application: string, query: SearchQuery): Promise<string[]> {
+async function search(
+  engine: Engine,
+  application: string,
+  query: RunSearchQuery,
+): Promise<string[]> {
   const { startIndex, size, ...times } = boundsOf(query)
   const types = textList(query.triggerTypes)
   const terms = searchTermsOf(query.parameter, query.text)
@@ -296,7 +300,7 @@ async function search(engine: Engine, application: string, query: SearchQuery): 
 }
 
 /** What the store cannot decide by itself; undefined where it can. A search must not find out what a view masks. */
-function createRunMatcher(store: ExecutionStore, query: SearchQuery, terms: readonly string[]) {
+function createRunMatcher(store: ExecutionStore, query: RunSearchQuery, terms: readonly string[]) {
   const pattern = parseTriggerPattern(query.trigger)
   const eventId = textOf(query.eventId)
   if (pattern === undefined && eventId === undefined && terms.length === 0) return undefined
@@ -318,7 +322,7 @@ function createRunMatcher(store: ExecutionStore, query: SearchQuery, terms: read
   }
 }
 
-function boundsOf(query: SearchQuery): Record<'from' | 'to' | 'startIndex' | 'size', number> {
+function boundsOf(query: RunSearchQuery): Record<'from' | 'to' | 'startIndex' | 'size', number> {
   const from = wholeNumber(query.triggerTimeStartBoundary, 'triggerTimeStartBoundary', 0)
   const to = boundary(query.triggerTimeEndBoundary)
   const startIndex = wholeNumber(query.startIndex, 'startIndex', 0)
