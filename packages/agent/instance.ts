@@ -44,7 +44,7 @@ import {
   slowStartMs,
 } from './instance-step.ts'
 import type { AgentLog } from './log.ts'
-import type { Mark, Marks } from './marks.ts'
+import type { Marks, ProcessMark } from './marks.ts'
 import { probe, strangerAnswers } from './probe.ts'
 import { memoryOf, type ProcessEntry, type ProcessTable } from './processes.ts'
 import {
@@ -141,7 +141,7 @@ export class ProgramInstance {
   }
 
   /** Whether a process with this mark, of an earlier run, was left behind. While the program starts or stops, the instance looks itself. */
-  isStray(entry: ProcessEntry, { runId }: Mark): boolean {
+  isStray(entry: ProcessEntry, { runId }: ProcessMark): boolean {
     const { run } = this.#state.record
     return (
       run?.id !== runId && this.#run !== undefined && isOfItsUser(run, this.#context.table, entry)

@@ -6,7 +6,7 @@ import { agentKeyName } from '@fairlead/base/names/agent-files.ts'
 import { writePrivateFile } from '@fairlead/base/storage/private-files.ts'
 import { markOfDataDir } from '@fairlead/base/storage/socket-path.ts'
 
-export interface Mark {
+export interface ProcessMark {
   /** Digest of the data directory. */
   readonly agentMark: string
   readonly instanceId: string
@@ -17,7 +17,7 @@ export interface Marks {
   readonly agentMark: string
   format(instanceId: string, runId: string): string
   /** Undefined for a text that is no mark of this data directory. */
-  check(text: string | undefined): Mark | undefined
+  check(text: string | undefined): ProcessMark | undefined
 }
 
 const keyBytes = 32
@@ -45,7 +45,7 @@ export function openMarks(dataDir: string): Marks {
 }
 
 /** What a text says, be it signed or not. */
-export function parseMark(text: string | undefined): Mark | undefined {
+export function parseMark(text: string | undefined): ProcessMark | undefined {
   const [agentMark, instanceId, runId] = text?.split(':') ?? []
   if (agentMark === undefined || instanceId === undefined || runId === undefined) return undefined
   return { agentMark, instanceId, runId }
