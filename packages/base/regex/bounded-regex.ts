@@ -3,7 +3,7 @@
  * no pattern can make the engine hang. A meter counts the work.
  */
 import { LRUCache } from 'lru-cache'
-import { Matching, type Slots, widthAt } from './matching.ts'
+import { RegexMatcher, type Slots, widthAt } from './matching.ts'
 import { Meter } from './meter.ts'
 import { instructionsPerStep, type RegexProgram, toRegexProgram } from './regex-program.ts'
 import { parseRegex, RegexError } from './regex-syntax.ts'
@@ -58,7 +58,7 @@ function matches(
   }
   const program = compile(pattern, meter)
   return (
-    new Matching(program, text, meter).run({
+    new RegexMatcher(program, text, meter).run({
       from: 0,
       isAnchored: isWhole,
       end: isWhole ? text.length : undefined,
@@ -130,7 +130,7 @@ function boundsOf([start = 0, end = 0]: Slots): [start: number, end: number] {
 }
 
 function* eachMatch(program: RegexProgram, text: string, meter: Meter): Generator<Slots> {
-  const matching = new Matching(program, text, meter)
+  const matching = new RegexMatcher(program, text, meter)
   for (let at = 0; at <= text.length; ) {
     const slots = matching.run({ from: at, isAnchored: false, end: undefined, captures: true })
     if (slots === undefined) return

@@ -28,13 +28,13 @@ interface RunOptions {
 const noSlots: Slots = []
 
 /** One program on one text; positions count UTF-16 units and never lie inside a character. */
-export class Matching {
+export class RegexMatcher {
   readonly #program: RegexProgram
   readonly #text: string
   readonly #meter: Meter
   /** The visit at which an instruction was followed last: once for each position is enough. */
   readonly #visited: Int32Array
-  readonly #looks = new Map<RegexProgram, Matching>()
+  readonly #looks = new Map<RegexProgram, RegexMatcher>()
   /** Whether a look held, by instruction and position. */
   readonly #held = new Map<number, boolean>()
   #visit = 0
@@ -133,7 +133,7 @@ export class Matching {
     const known = this.#held.get(key)
     if (known !== undefined) return known
     this.#work += lookCost
-    const matching = this.#looks.get(program) ?? new Matching(program, this.#text, this.#meter)
+    const matching = this.#looks.get(program) ?? new RegexMatcher(program, this.#text, this.#meter)
     this.#looks.set(program, matching)
     const found =
       longest === undefined
