@@ -98,17 +98,17 @@ export function accessOf(request: Asked, { context }: EmbeddedInfrastructure): P
 }
 
 /** @throws {PortError} 403 */
-export function checkReadable(access: Access, name: string, kind: NeededRight['kind']): void {
+export function checkReadable(access: Access, name: string, kind: ResourceRight['kind']): void {
   checkRight(access, { kind, name, right: 'READ' })
 }
 
 /** Its name is as the caller has written it: the text repeats it, whether or not it exists. */
-type NeededRight =
+type ResourceRight =
   | { readonly kind: 'application'; readonly name: string; readonly right: ApplicationRight }
   | { readonly kind: 'account'; readonly name: string; readonly right: 'READ' | 'WRITE' }
 
 /** @throws {PortError} 403 */
-export function checkRight(access: Access, { kind, name, right }: NeededRight): void {
+export function checkRight(access: Access, { kind, name, right }: ResourceRight): void {
   const has = (one: Access) =>
     kind === 'application' ? one.mayOnApplication(name, right) : one.mayOnAccount(name, right)
   if (has(access)) return
@@ -118,7 +118,7 @@ export function checkRight(access: Access, { kind, name, right }: NeededRight): 
   throw new PortError(403, text, { exception: 'AccessDenied' })
 }
 
-export function mayRead(access: Access, name: string, kind: NeededRight['kind']): boolean {
+export function mayRead(access: Access, name: string, kind: ResourceRight['kind']): boolean {
   return kind === 'application'
     ? access.mayOnApplication(name, 'READ')
     : access.mayOnAccount(name, 'READ')
