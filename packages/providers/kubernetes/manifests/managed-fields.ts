@@ -19,12 +19,12 @@ export interface FieldSet {
   readonly [key: string]: FieldSet
 }
 
-interface Node {
+interface FieldNode {
   readonly isMember: boolean
   readonly inner: readonly (readonly [string, FieldSet])[]
 }
 
-function nodeOf(set: FieldSet): Node {
+function nodeOf(set: FieldSet): FieldNode {
   const inner = Object.entries(set).filter(([key]) => key !== '.')
   return { isMember: inner.length === 0 || Object.hasOwn(set, '.'), inner }
 }
