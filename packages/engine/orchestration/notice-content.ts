@@ -36,7 +36,7 @@ export type Notification =
     }
   | { readonly kind: 'judgment'; readonly occasion: string; readonly stageId: string }
 
-export interface NoticeParts {
+export interface RunNoticeParts {
   readonly id: string
   readonly notice: Notification
   /** Notifications of the application and of all. */
@@ -108,7 +108,7 @@ function withTypes(record: JsonObject): JsonObject {
 /** An event carries all entries; a judgment is a request for each. */
 export function announcementsOf(
   execution: Execution,
-  parts: NoticeParts,
+  parts: RunNoticeParts,
 ): { told: Announcement; as: Caller }[] {
   const { notice } = parts
   const entries = evaluated(execution, parts)
@@ -149,7 +149,7 @@ export function announcementsOf(
 }
 
 /** Texts of an entry with expressions evaluated, as far as they can be without asking elsewhere. Its address stays whole. */
-function evaluated(execution: Execution, { notice, records, now }: NoticeParts): JsonObject[] {
+function evaluated(execution: Execution, { notice, records, now }: RunNoticeParts): JsonObject[] {
   const entries = notificationsOf(execution, notice, records)
   const masked = maskExecution(execution)
   const place = { execution: masked, stage: graphOf(masked).find(notice.stageId ?? '') }
