@@ -258,7 +258,7 @@ function toNote(line: string): string {
   return [msg, reason ?? err?.message].filter((part) => part !== undefined).join(': ')
 }
 
-interface Observation {
+interface LoginObservation {
   /** It is configured and does not run at present. */
   readonly isAbsent: boolean
   /** Told what would have been reported. */
@@ -266,7 +266,10 @@ interface Observation {
 }
 
 /** What a login asks is answered; everything else is that of the real one. */
-function observePermissions(real: Permissions, { isAbsent, onReport }: Observation): Permissions {
+function observePermissions(
+  real: Permissions,
+  { isAbsent, onReport }: LoginObservation,
+): Permissions {
   const absent = { kind: 'unavailable', cause: new Error('it is not running') } as const
   const own: Partial<Permissions> = {
     enabled: real.enabled || isAbsent,
