@@ -95,7 +95,7 @@ const toRequest = shape({
 })
 
 /** One thing that happened, of which several may be notified. */
-interface Occasion {
+interface NoticeOccasion {
   /** Names this one event, also when it is reported again. */
   readonly eventId: string
   readonly occasion: string
@@ -130,7 +130,7 @@ export function noticesOfEvent(
   if (stage !== undefined && !context.sendNotifications) return []
   const application = execution.application ?? details.application
   const what = `${stage === undefined ? '' : `stage "${stage.name}" of `}pipeline "${execution.name}"`
-  const occasion: Occasion = {
+  const occasion: NoticeOccasion = {
     eventId: eventId ?? usualEventId(details.type, content),
     occasion: `${level}.${phaseName}`,
     phase: words.phase,
@@ -160,7 +160,7 @@ export function noticesOfRequest(request: JsonObject, parts: NoticeParts): Notic
   const execution = toExecution({ id: source.executionId, ...about.execution })
   const of = execution.id === undefined ? '' : ` of pipeline "${execution.name}"`
   const what = stageName === undefined ? 'a notification' : `stage "${stageName}"`
-  const occasion: Occasion = {
+  const occasion: NoticeOccasion = {
     eventId: about.eventId ?? `${template} ${execution.id} ${stageId} ${parts.now}`,
     occasion: template,
     phase: words?.phase ?? 'starting',
@@ -180,7 +180,7 @@ export function noticesOfRequest(request: JsonObject, parts: NoticeParts): Notic
 
 function toDelivery(
   entry: NoticeSubscription,
-  occasion: Occasion,
+  occasion: NoticeOccasion,
   { links, now }: NoticeParts,
 ): NoticeDelivery {
   const { application, execution, stage, phase } = occasion
@@ -211,7 +211,7 @@ function toDelivery(
 /** Subject and text, with the texts of the author. */
 function wordsOf(
   entry: NoticeSubscription,
-  { occasion, subject, details }: Occasion,
+  { occasion, subject, details }: NoticeOccasion,
   { executionId = '', link = '' }: { executionId: string | undefined; link: string | undefined },
 ): { subject: string; text: string } {
   const fill = (text: string) =>
