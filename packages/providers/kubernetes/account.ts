@@ -40,7 +40,7 @@ export interface AccountOptions {
 
 const retryPauses = { firstMs: 30_000, longestMs: 600_000 }
 
-export class OpenAccount implements KubernetesAccount {
+export class OpenKubernetesAccount implements KubernetesAccount {
   readonly settings: KubernetesAccountSettings
   readonly kinds: KindTable
   readonly client: AccountClient

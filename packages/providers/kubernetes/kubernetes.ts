@@ -25,7 +25,7 @@ import type {
   MetricReads,
   PodContainer,
 } from '../infrastructure/provider.ts'
-import { OpenAccount } from './account.ts'
+import { OpenKubernetesAccount } from './account.ts'
 import { SharedConnections } from './api/connections.ts'
 import { builtInKinds, type FullName, parseFullName } from './kinds.ts'
 import { createKubernetesOperations } from './operations/all.ts'
@@ -55,7 +55,7 @@ export class KubernetesProvider implements CloudProvider {
   readonly #connections = new SharedConnections()
   readonly #loads = new WorkLine(maxLoads)
   readonly #stored: StoredApplications
-  readonly #accounts = new Map<string, OpenAccount>()
+  readonly #accounts = new Map<string, OpenKubernetesAccount>()
   #settings: KubernetesSettings
   #telling: NodeJS.Timeout | undefined
   #sweep: NodeJS.Timeout | undefined
@@ -244,8 +244,8 @@ export class KubernetesProvider implements CloudProvider {
     await Promise.all(this.#accounts.values().map((account) => account.close()))
   }
 
-  #open(settings: KubernetesAccountSettings): OpenAccount {
-    const account = new OpenAccount({
+  #open(settings: KubernetesAccountSettings): OpenKubernetesAccount {
+    const account = new OpenKubernetesAccount({
       settings,
       provider: this.#settings,
       underWay: this.#underWay,
@@ -261,7 +261,7 @@ export class KubernetesProvider implements CloudProvider {
     return account
   }
 
-  #begin(account: OpenAccount): void {
+  #begin(account: OpenKubernetesAccount): void {
     account.watchAlways()
     if (this.#settings.loadNamespaces) void account.loadNamespaces()
   }
@@ -287,18 +287,21 @@ export class KubernetesProvider implements CloudProvider {
   }
 
   /** Only those of stored applications, where settings say so. */
-  #shown<T extends Owned>(read: (account: OpenAccount) => readonly T[]): readonly T[] {
+  #shown<T extends Owned>(read: (account: OpenKubernetesAccount) => readonly T[]): readonly T[] {
     const all = this.#all(read)
     return this.#settings.lists.onlyKnownApplications ? this.#stored.select(all) : all
   }
 
-  #all<T>(read: (account: OpenAccount) => readonly T[]): T[] {
+  #all<T>(read: (account: OpenKubernetesAccount) => readonly T[]): T[] {
     const all: T[] = []
     for (const account of this.#accounts.values()) for (const each of read(account)) all.push(each)
     return all
   }
 
-  #find(account: string, name: string): (FullName & { readonly account: OpenAccount }) | undefined {
+  #find(
+    account: string,
+    name: string,
+  ): (FullName & { readonly account: OpenKubernetesAccount }) | undefined {
     const found = this.#accounts.get(account)
     const parsed = parseFullName(name)
     return found && parsed && { ...parsed, account: found }

@@ -8,7 +8,7 @@ import {
   objectsOf,
 } from '../../../../packages/base/json/values.ts'
 import { WorkLine } from '../../../../packages/base/stores/in-turns.ts'
-import { OpenAccount } from '../../../../packages/providers/kubernetes/account.ts'
+import { OpenKubernetesAccount } from '../../../../packages/providers/kubernetes/account.ts'
 import { SharedConnections } from '../../../../packages/providers/kubernetes/api/connections.ts'
 import { ReadsUnderWay } from '../../../../packages/providers/kubernetes/parts.ts'
 import { Sharing } from '../../../../packages/providers/kubernetes/reads/kept-object.ts'
@@ -578,7 +578,11 @@ test('what no read has needed for an hour is let go', async (t) => {
     log,
     ...told,
   }
-  const account = new OpenAccount({ ...general, settings: accounts[0]!, now: () => nowMs })
+  const account = new OpenKubernetesAccount({
+    ...general,
+    settings: accounts[0]!,
+    now: () => nowMs,
+  })
   t.after(() => account.close())
   const read = async () => {
     const missing = underWay.track()
