@@ -29,8 +29,8 @@ import type {
   Infrastructure,
   JobPlace,
   ManifestCluster,
-  OperationRequest,
   Operations,
+  OperationsOrder,
   RefreshRequest,
 } from '@fairlead/ports/infrastructure.ts'
 import type { CallService, ServiceCall } from '@fairlead/ports/service-call.ts'
@@ -198,7 +198,7 @@ class Clouddriver {
     return status >= 400 ? undefined : body
   }
 
-  async submit(body: Operations, { provider, id }: OperationRequest, as: Caller): Promise<string> {
+  async submit(body: Operations, { provider, id }: OperationsOrder, as: Caller): Promise<string> {
     const place = provider === undefined ? '/ops' : pathTo`/${provider}/ops`
     const path = place + formatQuery({ clientRequestId: id })
     const answer = await this.send({ method: 'POST', path, body }, as)

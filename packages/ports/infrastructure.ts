@@ -24,7 +24,7 @@ export interface Infrastructure {
   /** Whether its instances run where this process does, so that their addresses may be called. */
   readonly hasOwnInstances: boolean
   /** @returns the id of the task; a request that is repeated has the task of the first one */
-  submit(operations: Operations, request: OperationRequest, as: Caller): Promise<string>
+  submit(operations: Operations, request: OperationsOrder, as: Caller): Promise<string>
   /** Why it would refuse operations; undefined: it does not say so beforehand. */
   preview(
     operations: Operations,
@@ -152,7 +152,7 @@ export interface VersionReads {
   ): Promise<readonly string[]>
 }
 
-export interface OperationRequest {
+export interface OperationsOrder {
   /** Undefined: operations that belong to no provider. */
   readonly provider: string | undefined
   /** Names the request, so that it is carried out once. */
