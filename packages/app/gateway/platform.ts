@@ -166,7 +166,7 @@ function createBanners({ config, log, keep, redis, now }: PlatformParts): Banner
   return new Banners({ settings: config.banners, store, log, now })
 }
 
-export type Operations = ReturnType<typeof createPlatform>
+export type OpenPlatform = ReturnType<typeof createPlatform>
 
 /** @see docs/contracts/http.md#health: how Redis counts for the health */
 function isSound(redis: Redis | undefined, relaxed: boolean | undefined): boolean {

@@ -31,11 +31,11 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { AccessParts, Stores } from './access.ts'
 import type { Gateway, GatewayContext } from './context.ts'
-import type { Operations } from './platform.ts'
+import type { OpenPlatform } from './platform.ts'
 import type { Services } from './services.ts'
 
 export function createSteps(
-  parts: GatewayContext & Stores & AccessParts & Operations,
+  parts: GatewayContext & Stores & AccessParts & OpenPlatform,
 ): RequestStep[] {
   const { config, login, methodsOf, now } = parts
   return [
@@ -69,7 +69,7 @@ function createRateLimit({
 type ServingParts = GatewayContext &
   Services &
   AccessParts &
-  Operations & { steps: readonly RequestStep[] }
+  OpenPlatform & { steps: readonly RequestStep[] }
 
 /** What runs once everything is open. The ports close first: requests in flight still use every other part. */
 export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
