@@ -35,7 +35,7 @@ export async function startRemoval(
   { propagation, gracePeriodSeconds, limitMs, awaitsOwned = false }: RemovalOptions,
 ): Promise<() => Promise<void>> {
   const { api, lists } = running.account
-  const owned = new OwnedObjects(running, live)
+  const owned = new OwnedTree(running, live)
   const needsOwned = awaitsOwned && propagation !== 'Orphan'
   // Replica sets may be gone before their pods, which are found by them.
   if (needsOwned) await owned.count()
@@ -75,7 +75,7 @@ const ownedKinds: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What an object owns, and what that owns. */
-class OwnedObjects {
+class OwnedTree {
   readonly #running: ManifestRun
   readonly #live: KubeObject
   readonly #owners: Set<string>
@@ -130,11 +130,7 @@ function noneWhenForbidden(error: unknown): KubeObject[] {
   throw error
 }
 
-async function awaitOwned(
-  running: ManifestRun,
-  owned: OwnedObjects,
-  limitMs: number,
-): Promise<void> {
+async function awaitOwned(running: ManifestRun, owned: OwnedTree, limitMs: number): Promise<void> {
   await pollUntil(running, { limitMs, longestPauseMs: 1000 }, async () =>
     (await owned.count()) === 0 ? true : undefined,
   )
