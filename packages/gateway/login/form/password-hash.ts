@@ -7,16 +7,16 @@ import type { PasswordJob } from './password-worker.ts'
 
 const deriveNow = promisify(argon2)
 
-interface Parameters {
+interface HashParameters {
   memory: number
   passes: number
   parallelism: number
 }
 
 /** OWASP Password Storage: 7 MiB and five passes, which count as much as 19 MiB and two. About 50 ms of one processor. */
-export const usualCost: Readonly<Parameters> = { memory: 7168, passes: 5, parallelism: 1 }
+export const usualCost: Readonly<HashParameters> = { memory: 7168, passes: 5, parallelism: 1 }
 /** What new hashes cost. Tests with many logins lower it. */
-export const hashCost: Parameters = { ...usualCost }
+export const hashCost: HashParameters = { ...usualCost }
 /** A manipulated row must not make the gateway allocate gigabytes. */
 const largest = { memory: 262_144, passes: 20, parallelism: 8 }
 const hashBytes = 32
@@ -69,7 +69,7 @@ const hashForm =
 
 function parseHash(
   stored: string,
-): { salt: Buffer; hash: Buffer; parameters: Parameters } | undefined {
+): { salt: Buffer; hash: Buffer; parameters: HashParameters } | undefined {
   const match = hashForm.exec(stored)
   if (match === null) return undefined
   const [memory, passes, parallelism] = match.slice(1, 4).map(Number) as [number, number, number]
@@ -107,7 +107,7 @@ const minAsideMemory = 1024
 async function deriveInTurn(
   password: string,
   salt: Buffer,
-  { memory, passes, parallelism }: Parameters,
+  { memory, passes, parallelism }: HashParameters,
 ): Promise<Buffer> {
   const message = Buffer.from(password.normalize('NFC'))
   const parameters = { parallelism, tagLength: hashBytes, memory, passes }
