@@ -140,14 +140,14 @@ function addAnswerHooks(server: FastifyInstance, options: HttpServerOptions): vo
   })
 }
 
-interface Passage {
+interface HookCall {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly done: (error?: Error) => void
 }
 
 /** All steps at once, as far as none has to wait. A step that answers the request is the last. */
-function takeSteps(options: HttpServerOptions, passage: Passage, from: number): void {
+function takeSteps(options: HttpServerOptions, passage: HookCall, from: number): void {
   const { request, reply, done } = passage
   const { steps } = options
   for (let index = from; index < steps.length; index++) {
