@@ -12,7 +12,7 @@ import { formatReason } from '../remote/refusal.ts'
 import { createServerCalls, type ServerCalls } from '../server-calls.ts'
 import { type GitlabHost, gitlabKeys, toGitlabSettings } from './gitlab-settings.ts'
 import { PipelineFiles, pipelinePath } from './pipeline-files.ts'
-import { isRunning, type Pipeline, toBuild, toPipeline, toPipelines } from './pipelines.ts'
+import { type GitlabPipeline, isRunning, toBuild, toPipeline, toPipelines } from './pipelines.ts'
 import { type JobTarget, Projects, projectPath } from './projects.ts'
 
 const advice =
@@ -35,7 +35,7 @@ class GitlabServer implements BuildServer {
   readonly #calls: ServerCalls
   readonly #projects: Projects
   readonly #files: PipelineFiles
-  readonly #polls: ChangePolls<Pipeline>
+  readonly #polls: ChangePolls<GitlabPipeline>
 
   constructor(host: GitlabHost, context: BackendContext) {
     const { name, permissions, itemUpperThreshold, privateToken, tls } = host
@@ -214,7 +214,7 @@ class GitlabServer implements BuildServer {
   async #find(
     job: string,
     number: number,
-  ): Promise<{ project: string; pipeline: Pipeline } | undefined> {
+  ): Promise<{ project: string; pipeline: GitlabPipeline } | undefined> {
     const target = await this.#projects.targetOf(job)
     const pipeline = target && (await this.#pipeline(target.project, number))
     if (pipeline === undefined) return undefined
@@ -224,7 +224,7 @@ class GitlabServer implements BuildServer {
       : undefined
   }
 
-  async #pipeline(project: string, number: number): Promise<Pipeline | undefined> {
+  async #pipeline(project: string, number: number): Promise<GitlabPipeline | undefined> {
     const found = await this.#calls.loadIfChanged(pipelinePath(project, number))
     return found === undefined ? undefined : toPipeline(found)
   }

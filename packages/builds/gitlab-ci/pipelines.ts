@@ -12,7 +12,7 @@ const results: Readonly<Record<string, string>> = {
   manual: 'NOT_BUILT',
 }
 
-export type Pipeline = ShapeOf<typeof toPipeline>
+export type GitlabPipeline = ShapeOf<typeof toPipeline>
 export const toPipeline = shape({
   id: or(numberOf, 0),
   projectId: [numberOf, 'project_id'],
@@ -34,13 +34,13 @@ const toCommit = shape({
   compareUrl: [textOf, 'web_url'],
 })
 
-export function isRunning({ status }: Pipeline): boolean {
+export function isRunning({ status }: GitlabPipeline): boolean {
   return results[status] === undefined
 }
 
 /** @param job The path of the project, perhaps with a branch @param project Its path @param commit As the server describes it */
 export function toBuild(
-  pipeline: Pipeline,
+  pipeline: GitlabPipeline,
   job: string,
   project: string,
   commit?: unknown,
