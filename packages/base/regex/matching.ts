@@ -2,7 +2,7 @@
 import { isBoundedByWords, isUnicodeLineEnd } from './character-classes.ts'
 import type { Meter } from './meter.ts'
 import { type Instruction, instructionsPerStep, type RegexProgram } from './regex-program.ts'
-import type { Position } from './regex-syntax.ts'
+import type { RegexAnchor } from './regex-syntax.ts'
 
 /** Instructions that cost as much as beginning to look ahead or behind. */
 const lookCost = 8
@@ -157,7 +157,7 @@ export function widthAt(text: string, position: number): number {
   return (text.codePointAt(position) ?? 0) > 0xffff ? 2 : 1
 }
 
-function holdsAt(what: Position, text: string, position: number): boolean {
+function holdsAt(what: RegexAnchor, text: string, position: number): boolean {
   switch (what) {
     case 'start':
       return position === 0

@@ -1,10 +1,10 @@
 /** Compiler of a regular expression's tree into a program of instructions. */
 import type { CharacterTest } from './character-classes.ts'
-import { type Position, RegexError, type RegexNode } from './regex-syntax.ts'
+import { type RegexAnchor, RegexError, type RegexNode } from './regex-syntax.ts'
 
 export type Instruction =
   | { kind: 'characters'; test: CharacterTest; cost: number }
-  | { kind: 'position'; what: Position }
+  | { kind: 'position'; what: RegexAnchor }
   | { kind: 'look'; program: RegexProgram; isNegated: boolean; longest: number | undefined }
   /** Follows both; the first is preferred. */
   | { kind: 'fork'; first: number; second: number }

@@ -16,7 +16,7 @@ import {
 export type RegexNode =
   /** `cost`: how many comparisons the test may take. */
   | { kind: 'characters'; test: CharacterTest; cost: number }
-  | { kind: Position }
+  | { kind: RegexAnchor }
   | { kind: 'sequence'; parts: RegexNode[] }
   | { kind: 'choice'; options: RegexNode[] }
   | { kind: 'repeat'; inner: RegexNode; least: number; most: number; greedy: boolean }
@@ -26,7 +26,7 @@ export type RegexNode =
   | { kind: 'look'; inner: RegexNode; isNegated: boolean; longest: number | undefined }
 
 /** `end` also holds before a line end that is the last of the text. */
-export type Position =
+export type RegexAnchor =
   | 'start'
   | 'end'
   | 'very-end'
@@ -66,7 +66,7 @@ const flags = {
 } as const
 type Flag = (typeof flags)[keyof typeof flags]
 
-const positions: Readonly<Record<string, Position>> = {
+const positions: Readonly<Record<string, RegexAnchor>> = {
   b: 'word-boundary',
   B: 'no-word-boundary',
   A: 'start',
