@@ -84,7 +84,7 @@ export async function takeTurn(
   }
 }
 
-interface Preparation extends TurnOptions {
+interface TurnPreparation extends TurnOptions {
   readonly served: ServedDirectory
   readonly taken: TakenLease
   readonly lease: Lease
@@ -92,7 +92,7 @@ interface Preparation extends TurnOptions {
 
 async function prepareDirectory(
   { dataDir, standby }: TurnPlace,
-  { served, taken: { before, term }, lease, env, log }: Preparation,
+  { served, taken: { before, term }, lease, env, log }: TurnPreparation,
 ): Promise<{ readonly folder: string; readonly restoredAt: number | undefined }> {
   const isOutdated = before !== undefined && !isCurrent(served, before)
   try {
