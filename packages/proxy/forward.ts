@@ -10,7 +10,7 @@ export type Wait<S> = (
   giveUp: (error: unknown) => void,
 ) => () => void
 
-export interface Progress<S> {
+export interface ForwardProgress<S> {
   /** Have failed for this request. */
   readonly tried: readonly S[]
   /** Had the request last. */
@@ -36,10 +36,10 @@ export interface RetryDecision {
 /** The rules and the effects of a request; `F` says how an attempt failed. */
 export interface ForwardedRequest<S, F> {
   /** Undefined: there is no server. @throws why there is none */
-  choose(progress: Progress<S>): S | Wait<S> | undefined
+  choose(progress: ForwardProgress<S>): S | Wait<S> | undefined
   /** `fail` or `leave` follows. */
   send(server: S): void
-  decideRetry(server: S, failure: F, progress: Progress<S>): RetryDecision
+  decideRetry(server: S, failure: F, progress: ForwardProgress<S>): RetryDecision
   /** The server has the request no more. */
   leave(server: S): void
   /** No further attempt is made. @param reason The last failure, or why there is no server */
@@ -48,7 +48,7 @@ export interface ForwardedRequest<S, F> {
 
 const none: readonly never[] = []
 
-export class Forward<S extends object, F> implements Progress<S> {
+export class Forward<S extends object, F> implements ForwardProgress<S> {
   readonly #request: ForwardedRequest<S, F>
   /** Has the request. */
   server: S | undefined

@@ -4,7 +4,7 @@ import type { Connection, ConnectionFailure, ResponseReceiver } from '@fairlead/
 import {
   Forward,
   type ForwardedRequest,
-  type Progress,
+  type ForwardProgress,
   type RetryDecision,
   type Wait,
 } from '@fairlead/proxy/forward.ts'
@@ -106,7 +106,7 @@ export class Exchange
     if (this.#head.expectsContinue) this.#response.writeContinue()
   }
 
-  choose(progress: Progress<Member>): Member | Wait<Member> | undefined {
+  choose(progress: ForwardProgress<Member>): Member | Wait<Member> | undefined {
     return chooseInstance(this.#entrance, progress)
   }
 
@@ -258,7 +258,7 @@ export class Exchange
   decideRetry(
     member: Member,
     failure: ConnectionFailure,
-    { number }: Progress<Member>,
+    { number }: ForwardProgress<Member>,
   ): RetryDecision {
     const { wasConnected, wasKept } = failure
     if (wasConnected && !wasKept) member.count(true, this.#sentMs)

@@ -1,12 +1,12 @@
 /** The choice of an instance for one request: after a failure another one, the same after a pause, or the next that is healthy. */
 import type { ConnectionFailure } from '@fairlead/proxy/connection.ts'
-import type { Progress, RetryDecision, Wait } from '@fairlead/proxy/forward.ts'
+import type { ForwardProgress, RetryDecision, Wait } from '@fairlead/proxy/forward.ts'
 import type { Entrance } from './entrance.ts'
 import type { Member } from './member.ts'
 
 export function chooseInstance(
   { balancer, bounds }: Entrance,
-  { tried, last, waits }: Progress<Member>,
+  { tried, last, waits }: ForwardProgress<Member>,
 ): Member | Wait<Member> | undefined {
   const member = balancer.pick(tried, last)
   if (member !== undefined) return member

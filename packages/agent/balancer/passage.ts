@@ -4,7 +4,7 @@ import { type ConnectionFailure, codedError } from '@fairlead/proxy/connection.t
 import {
   Forward,
   type ForwardedRequest,
-  type Progress,
+  type ForwardProgress,
   type RetryDecision,
   type Wait,
 } from '@fairlead/proxy/forward.ts'
@@ -33,7 +33,7 @@ export class Passage implements ForwardedRequest<Member, ConnectionFailure>, Swe
     this.#forward.attempt()
   }
 
-  choose(progress: Progress<Member>): Member | Wait<Member> | undefined {
+  choose(progress: ForwardProgress<Member>): Member | Wait<Member> | undefined {
     return chooseInstance(this.#entrance, progress)
   }
 
@@ -63,7 +63,7 @@ export class Passage implements ForwardedRequest<Member, ConnectionFailure>, Swe
   decideRetry(
     member: Member,
     failure: ConnectionFailure,
-    { number }: Progress<Member>,
+    { number }: ForwardProgress<Member>,
   ): RetryDecision {
     return decideRetry(this.#entrance, member, failure, { number, mayRepeat: true })
   }

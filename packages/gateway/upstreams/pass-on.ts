@@ -6,7 +6,7 @@ import type { Connection, ConnectionFailure, ResponseReceiver } from '@fairlead/
 import {
   Forward,
   type ForwardedRequest,
-  type Progress,
+  type ForwardProgress,
   type RetryDecision,
   type Wait,
 } from '@fairlead/proxy/forward.ts'
@@ -75,7 +75,7 @@ class PassedCall implements ForwardedRequest<Endpoint, unknown> {
     this.#forward.attempt()
   }
 
-  choose({ tried }: Progress<Endpoint>): Endpoint | Wait<Endpoint> {
+  choose({ tried }: ForwardProgress<Endpoint>): Endpoint | Wait<Endpoint> {
     const { service, identity, client } = this.options
     return this.upstreams.enter(service, this.call, {
       identity,
@@ -112,7 +112,7 @@ class PassedCall implements ForwardedRequest<Endpoint, unknown> {
   decideRetry(
     endpoint: Endpoint,
     error: unknown,
-    { number, firstFailedMs }: Progress<Endpoint>,
+    { number, firstFailedMs }: ForwardProgress<Endpoint>,
   ): RetryDecision {
     const { client, call } = this.options
     if (client.destroyed || client.headersSent) return { retryMs: undefined }
