@@ -17,9 +17,9 @@ import {
   type SecretPlaces,
 } from './secret-reference.ts'
 
-type Read = (reference: EngineReference, places: SecretPlaces) => Promise<Buffer>
+type ReadSecret = (reference: EngineReference, places: SecretPlaces) => Promise<Buffer>
 
-const engines: Readonly<Record<string, Read>> = {
+const engines: Readonly<Record<string, ReadSecret>> = {
   noop: async (reference) => Buffer.from(paramOf(reference, 'v', 'value')),
   file: inYaml(readPlainFile),
   k8s: readKubernetesSecret,
@@ -82,7 +82,7 @@ async function readPlainFile(reference: EngineReference): Promise<Buffer> {
 }
 
 /** With `!k:a.b`, the value at this place of the YAML document that is read; without, the whole of it. */
-function inYaml(read: Read): Read {
+function inYaml(read: ReadSecret): ReadSecret {
   return async (reference, places) => {
     const bytes = await read(reference, places)
     const key = reference.params.get('k')
