@@ -44,7 +44,7 @@ function bindKey(key: string, schema: z.ZodType, context: BindContext): unknown 
   const notes = notesOf(schema)
   if (notes.effect === 'none') return undefined
   const before = context.problems.length
-  const value = node && new Reader(context, key).read(node, schema, path)
+  const value = node && new NodeReader(context, key).read(node, schema, path)
   if (context.problems.length > before) return schema.parse(undefined)
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
@@ -54,7 +54,7 @@ function bindKey(key: string, schema: z.ZodType, context: BindContext): unknown 
 }
 
 /** Reads one setting; everything that is not text or map or list as wanted is left for the schema to refuse. */
-class Reader {
+class NodeReader {
   readonly #context: BindContext
   readonly #key: string
 
