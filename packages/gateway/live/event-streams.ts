@@ -48,10 +48,10 @@ interface Topic {
   readonly watch: Watch
   readonly stopParts: (() => void) | undefined
   version: string | undefined
-  recovery: Recovery | undefined
+  recovery: StreamRecovery | undefined
 }
 
-interface Recovery {
+interface StreamRecovery {
   readonly since: string | undefined
   readonly told: Map<string, string>
 }
@@ -258,7 +258,7 @@ export class EventStreams {
       since: topic.version,
       told: new Map<string, string>(),
     }
-    const recovery: Recovery = { since, told }
+    const recovery: StreamRecovery = { since, told }
     topic.recovery = recovery
     try {
       const { version, isComplete, changes } = await topic.watch.snapshot(since)
