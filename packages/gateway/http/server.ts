@@ -49,12 +49,12 @@ interface HttpServerOptions {
 /** Marks a request that is rejected before it is routed: finding a route for a hostile path costs more than all else. */
 const refusal = Symbol('refusal')
 
-interface Refusal {
+interface RefusedRequest {
   readonly error: GatewayError
   readonly path: string
 }
 
-type RefusableRequest = IncomingMessage & { [refusal]?: Refusal }
+type RefusableRequest = IncomingMessage & { [refusal]?: RefusedRequest }
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const serverFactory: FastifyServerFactory<Server> = (handler) => options.createMainServer(handler)
@@ -244,7 +244,7 @@ function splitUrl(url: string): { path: string; query: string } {
 function innerTarget(
   raw: IncomingMessage,
   options: HttpServerOptions,
-): { readonly url: string } | (Refusal & { readonly query: string }) {
+): { readonly url: string } | (RefusedRequest & { readonly query: string }) {
   const target = readTarget(raw)
   if ('problem' in target) {
     const error = new GatewayError('BAD_ARGUMENT', target.problem, {
