@@ -209,7 +209,7 @@ function readinessOf(observed: ObservedInstance | undefined): HealthState {
   }
 }
 
-interface Registration {
+interface TargetRegistration {
   readonly state: 'InService' | 'OutOfService'
   readonly healthState: HealthState
   readonly reasonCode: string
@@ -233,7 +233,7 @@ function registrationOf(
   { deregistered }: LocalInstance,
   { loadBalancer, member }: Membership,
   { isServing }: InstanceState,
-): Registration {
+): TargetRegistration {
   if (!isServing || deregistered.includes(loadBalancer)) return outOfService(member)
   if (member === undefined || !member.inService || member.health === 'starting') {
     const description = member?.reason ?? 'Its first health check has not succeeded yet.'
@@ -256,7 +256,7 @@ function registrationOf(
 }
 
 /** Until the load balancer has heard of it, requests may still arrive. */
-function outOfService(member: ObservedMember | undefined): Registration {
+function outOfService(member: ObservedMember | undefined): TargetRegistration {
   if (member?.inService === true) {
     const description = 'The load balancer is about to stop sending requests.'
     return { state: 'InService', healthState: 'Draining', reasonCode: 'Draining', description }
