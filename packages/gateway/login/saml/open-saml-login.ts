@@ -9,7 +9,7 @@ import { SamlLogin } from './saml-login.ts'
 import { isAddress, type SamlRegistration, type SamlSettings } from './settings.ts'
 import { openUsedAssertions } from './used-assertions.ts'
 
-interface RegistrationKeys {
+interface RegistrationKeyPairs {
   readonly signing: readonly KeyPair[]
   readonly decryption: readonly KeyPair[]
 }
@@ -69,7 +69,7 @@ interface LoadedRegistration {
 /** @throws {Error} when there is no usable metadata */
 type LoadRegistration = (
   registration: SamlRegistration,
-  keys: RegistrationKeys,
+  keys: RegistrationKeyPairs,
 ) => Promise<LoadedRegistration>
 
 async function readMaterial(
@@ -97,7 +97,7 @@ function readKeys(
   { signing, decryption }: SamlRegistration,
   store: KeyPair | undefined,
   tell: Tell,
-): RegistrationKeys {
+): RegistrationKeyPairs {
   const read = (pairs: SamlRegistration['signing']) =>
     pairs.flatMap(
       ({ privateKey, certificate, key }) =>
@@ -113,7 +113,7 @@ function readKeys(
 
 function checkSigning(
   { id, signRequests }: SamlRegistration,
-  { signing }: RegistrationKeys,
+  { signing }: RegistrationKeyPairs,
   identityProvider: IdentityProvider | undefined,
   tell: Tell,
 ): void {
