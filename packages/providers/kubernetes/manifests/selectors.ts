@@ -3,7 +3,7 @@ import { list, or, shape } from '@fairlead/base/json/shape.ts'
 import { listOf, textOf } from '@fairlead/base/json/values.ts'
 import { toLabels } from '../objects.ts'
 
-interface Requirement {
+interface SelectorRequirement {
   readonly text: string
   matches(value: string | undefined): boolean
   readonly key: string
@@ -48,7 +48,11 @@ export function hasSelectors(labelSelectors: unknown): boolean {
 }
 
 /** Undefined: it holds for everything. */
-function parseSelector({ kind: given, key, values: listed }: Selector): Requirement | undefined {
+function parseSelector({
+  kind: given,
+  key,
+  values: listed,
+}: Selector): SelectorRequirement | undefined {
   const kind = given.toUpperCase()
   if (kind === 'ANY') return undefined
   const values = listed.map(String)
@@ -62,7 +66,7 @@ function parseSelector({ kind: given, key, values: listed }: Selector): Requirem
       throw new Error(`labelSelectors: ${kind} of the label ${key} needs a value.`)
     return first
   }
-  const of = (text: string, matches: Requirement['matches']): Requirement => ({
+  const of = (text: string, matches: SelectorRequirement['matches']): SelectorRequirement => ({
     key,
     text,
     matches,
