@@ -40,7 +40,7 @@ export interface Judgement {
   readonly reason: string | undefined
 }
 
-interface RoleOrigin {
+interface ExplainedRole {
   readonly role: string
   readonly from: string
 }
@@ -49,7 +49,7 @@ export interface Explanation {
   readonly admitted: boolean
   readonly judgements: readonly Judgement[]
   readonly user: User | undefined
-  readonly roles: readonly RoleOrigin[]
+  readonly roles: readonly ExplainedRole[]
   readonly permissions: readonly string[]
   readonly notes: readonly string[]
 }
@@ -213,7 +213,7 @@ async function askMethod(
   }
 }
 
-function rolesOf(user: User, answer: PermissionAnswer | undefined): RoleOrigin[] {
+function rolesOf(user: User, answer: PermissionAnswer | undefined): ExplainedRole[] {
   const view = answer?.kind === 'view' ? answer.view.roles : []
   return [
     ...user.roles.map((role) => ({ role, from: `login by ${user.method}` })),
