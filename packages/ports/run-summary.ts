@@ -6,7 +6,7 @@ import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 const maxCharacters = 32 * 1024
 
 /** What is summarised: a record of the embedded engine, or of an orchestrator that was asked. */
-type RunRecord = Readonly<Record<string, unknown>>
+type SummarizedRun = Readonly<Record<string, unknown>>
 
 const runFields = [
   'id',
@@ -32,13 +32,13 @@ const stageFields = [
 const stepFields = ['id', 'name', 'status', 'startTime', 'endTime'] as const
 
 /** An execution of a pipeline with the states of its stages, as JSON; `truncated` is set where they would be too long. */
-export function summarizeExecution(execution: RunRecord): string {
+export function summarizeExecution(execution: SummarizedRun): string {
   const stages = objectsOf(execution['stages']).map((stage) => pick(stage, stageFields))
   return format(pick(execution, executionFields), 'stages', stages)
 }
 
 /** A task, in the form of `GET /tasks/{id}` or as an execution, with the states of its steps. */
-export function summarizeTask(task: RunRecord): string {
+export function summarizeTask(task: SummarizedRun): string {
   const steps = Array.isArray(task['steps'])
     ? task['steps']
     : objectsOf(task['stages']).flatMap((stage) => stage['tasks'])
@@ -55,7 +55,7 @@ function format(head: JsonObject, member: string, parts: readonly JsonObject[]):
   return whole.length <= maxCharacters ? whole : formatJson({ ...head, truncated: true })
 }
 
-function pick(record: RunRecord, fields: readonly string[]): JsonObject {
+function pick(record: SummarizedRun, fields: readonly string[]): JsonObject {
   const picked: JsonObject = {}
   for (const field of fields)
     if (record[field] !== null && record[field] !== undefined) picked[field] = record[field]
