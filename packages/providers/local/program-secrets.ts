@@ -20,7 +20,7 @@ import type { Desired, LocalInstance, LocalJob } from './desired.ts'
 import type { AccountVariables } from './outgoing/account-variables.ts'
 import type { GroupProgram, SealedSecrets } from './program.ts'
 
-type SecretOwner = Pick<LocalInstance | LocalJob, 'id' | 'account'> & {
+type ProgramSecretOwner = Pick<LocalInstance | LocalJob, 'id' | 'account'> & {
   readonly program: GroupProgram
   readonly sealed?: SealedSecrets | undefined
   readonly isBuild?: boolean
@@ -109,7 +109,7 @@ export class ProgramSecrets {
   }
 
   /** The environment of a process. Variables whose values are lost are left out: a reference is no value. */
-  environmentOf(owner: SecretOwner): Record<string, string> {
+  environmentOf(owner: ProgramSecretOwner): Record<string, string> {
     const { program, account, isBuild } = owner
     const referring = referringVariables(program)
     const plain = Object.entries(program.environment).filter(
@@ -120,7 +120,7 @@ export class ProgramSecrets {
     return { ...ofAccount, ...Object.fromEntries(plain), ...this.#open(owner).environment }
   }
 
-  mask(text: string, owner: SecretOwner): string {
+  mask(text: string, owner: ProgramSecretOwner): string {
     return withoutSecrets(
       text,
       longestFirst([...this.#open(owner).masks, ...this.#variables.masks(owner.account)]),
@@ -140,7 +140,7 @@ export class ProgramSecrets {
     }
   }
 
-  #resealed(owner: SecretOwner, { text }: SealedSecrets): string {
+  #resealed(owner: ProgramSecretOwner, { text }: SealedSecrets): string {
     try {
       return this.#secrets.reseal(text, placeOf(owner))
     } catch {
@@ -148,14 +148,14 @@ export class ProgramSecrets {
     }
   }
 
-  #open(owner: SecretOwner): OpenedSecrets {
+  #open(owner: ProgramSecretOwner): OpenedSecrets {
     const { sealed } = owner
     return sealed === undefined
       ? nothing
       : this.#opened.getOrInsertComputed(sealed, () => this.#unseal(owner, sealed))
   }
 
-  #unseal(owner: SecretOwner, { text, versions }: SealedSecrets): OpenedSecrets {
+  #unseal(owner: ProgramSecretOwner, { text, versions }: SealedSecrets): OpenedSecrets {
     try {
       return toOpened(parseJson(this.#secrets.unseal(text, placeOf(owner)))) as OpenedSecrets
     } catch (error) {
