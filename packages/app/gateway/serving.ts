@@ -66,13 +66,13 @@ function createRateLimit({
   })
 }
 
-type ServingParts = GatewayContext &
+type ServerParts = GatewayContext &
   Services &
   AccessParts &
   OpenPlatform & { steps: readonly RequestStep[] }
 
 /** What runs once everything is open. The ports close first: requests in flight still use every other part. */
-export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
+export function openServing(parts: ServerParts): Omit<Gateway, 'close'> {
   const { config, platform, login, keep } = parts
   const ports = openPorts({
     settings: config.http,
@@ -101,7 +101,7 @@ export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
 }
 
 async function listen(
-  { login, log, embedded, ...parts }: ServingParts,
+  { login, log, embedded, ...parts }: ServerParts,
   ports: OpenPorts,
   closing: AbortSignal,
 ): Promise<string> {
@@ -120,14 +120,14 @@ async function listen(
   return listening
 }
 
-async function drain(parts: ServingParts, ports: OpenPorts, hurry?: AbortSignal): Promise<void> {
+async function drain(parts: ServerParts, ports: OpenPorts, hurry?: AbortSignal): Promise<void> {
   parts.platform.health.stop()
   await awaitBalancers(parts, ports, hurry)
   await parts.embedded?.settle?.(parts.config.http.shutdownGraceMs, hurry)
 }
 
 async function awaitBalancers(
-  { config, platform }: ServingParts,
+  { config, platform }: ServerParts,
   ports: OpenPorts,
   hurry?: AbortSignal,
 ): Promise<void> {
@@ -140,7 +140,7 @@ async function awaitBalancers(
 }
 
 async function applyReload(
-  { config, log, tls, switches, embedded, accounts }: ServingParts,
+  { config, log, tls, switches, embedded, accounts }: ServerParts,
   next: Config,
 ): Promise<void> {
   tls?.load()
@@ -169,7 +169,7 @@ async function applyReload(
 }
 
 function createServer(
-  parts: ServingParts,
+  parts: ServerParts,
   createMainServer: (handler: RequestListener) => Server,
 ): FastifyInstance {
   const {
