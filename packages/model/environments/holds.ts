@@ -3,7 +3,7 @@ import type { Constraint, Environment } from './declaration.ts'
 
 const minuteMs = 60_000
 
-interface Soak {
+interface SoakTime {
   /** The environment in which the version has to run for some time. */
   readonly from: string
   readonly minutes: number
@@ -13,12 +13,12 @@ interface Soak {
 }
 
 /** Until when the version has to run there, milliseconds since the epoch. */
-export function soakedAt({ minutes, sinceMs }: Pick<Soak, 'minutes' | 'sinceMs'>): number {
+export function soakedAt({ minutes, sinceMs }: Pick<SoakTime, 'minutes' | 'sinceMs'>): number {
   return sinceMs + minutes * minuteMs
 }
 
 /** Undefined once the time is over. */
-export function describeSoak(soak: Soak): string | undefined {
+export function describeSoak(soak: SoakTime): string | undefined {
   const leftMs = soakedAt(soak) - soak.now
   if (leftMs <= 0) return undefined
   const minutes = Math.ceil(leftMs / minuteMs)
@@ -53,7 +53,7 @@ export function foreseenHolds(
 
 function describeConstraint(
   constraint: Constraint,
-  soak: Omit<Soak, 'minutes'>,
+  soak: Omit<SoakTime, 'minutes'>,
 ): string | undefined {
   switch (constraint.type) {
     case 'judgment':
