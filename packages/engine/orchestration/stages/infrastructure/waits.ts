@@ -276,7 +276,7 @@ const startAdvice =
   'See the console of the instance; "startLimits" of the server group, or start-limits of its account, set the limits.'
 const maxReason = 300
 
-interface Starts {
+interface StartingInstances {
   readonly down: readonly CloudInstance[]
   /** So many instances need not come up. */
   readonly dispensable: number
@@ -291,7 +291,7 @@ interface Starts {
 export async function followStarts(
   context: TaskContext,
   group: CloudServerGroup | undefined,
-  { down, dispensable, missing }: Starts,
+  { down, dispensable, missing }: StartingInstances,
 ): Promise<Lack> {
   const { stage, execution, now } = context
   const { seconds, failures } = group?.startLimits ?? {}
