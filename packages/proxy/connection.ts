@@ -8,7 +8,7 @@ import {
   ResponseReader,
   type ResponseSink,
 } from './response-reader.ts'
-import type { Sweep, Swept } from './sweep.ts'
+import type { SweepTimer, Swept } from './sweep.ts'
 
 export interface ConnectionTarget {
   readonly place: NetConnectOpts
@@ -33,7 +33,7 @@ export interface ConnectionBounds {
 export interface ConnectionOwner {
   readonly target: ConnectionTarget
   readonly bounds: ConnectionBounds
-  readonly sweep: Sweep
+  readonly sweep: SweepTimer
   /** Of TLS, to be resumed. */
   readonly session: Buffer | undefined
   /** Milliseconds. */

@@ -4,14 +4,14 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { KeptBytes } from './kept-bytes.ts'
 import { toTrailerLines } from './response-headers.ts'
-import type { Sweep, Swept } from './sweep.ts'
+import type { SweepTimer, Swept } from './sweep.ts'
 
 /** A piece of this size and its frame are one write of one string. */
 const maxTextBytes = 1024
 
 /** Shared by bodies that can be replayed. */
 export interface ReplayRoom {
-  readonly sweep: Sweep
+  readonly sweep: SweepTimer
   readonly bounds: { readonly maxReplayBytes: number; readonly maxReplayTotalBytes: number }
   /** Bytes that are held now. */
   readonly replay: { bytes: number }
@@ -169,11 +169,11 @@ const lateBodyMs = 30_000
 
 /** The rest of a body that is not wanted any more. */
 export class LateBody implements Swept {
-  readonly #sweep: Sweep
+  readonly #sweep: SweepTimer
   readonly #request: IncomingMessage
   readonly #sinceMs: number
 
-  constructor(sweep: Sweep, request: IncomingMessage) {
+  constructor(sweep: SweepTimer, request: IncomingMessage) {
     this.#sweep = sweep
     this.#request = request
     this.#sinceMs = sweep.nowMs

@@ -5,7 +5,7 @@ export interface Swept {
   check(nowMs: number): void
 }
 
-export class Sweep {
+export class SweepTimer {
   /** A clock that costs nothing to read; as coarse as the interval. */
   nowMs = performance.now()
   readonly #items = new Set<Swept>()

@@ -7,7 +7,7 @@ import type {
   ObservedListener,
   ObservedLoadBalancer,
 } from '@fairlead/base/net/agent-protocol.ts'
-import { Sweep } from '@fairlead/proxy/sweep.ts'
+import { SweepTimer } from '@fairlead/proxy/sweep.ts'
 import type { AgentLog } from '../log.ts'
 import type { InstanceTraffic } from '../traffic-history.ts'
 import { type Bounds, defaultBounds } from './bounds.ts'
@@ -41,7 +41,7 @@ export class Balancers {
   readonly #listeners = new Map<string, PortListener>()
   /** Their ports are closed, and requests still run on them. */
   readonly #retired = new Set<PortListener>()
-  readonly #sweep: Sweep
+  readonly #sweep: SweepTimer
   readonly #members: MemberOptions
   readonly #ports: ListenerOptions
   #desired: readonly DesiredLoadBalancer[] = []
@@ -50,7 +50,7 @@ export class Balancers {
 
   constructor({ log, onChange, isDown = () => false, bounds: given, inherited }: BalancersOptions) {
     const bounds = { ...defaultBounds, ...given }
-    this.#sweep = new Sweep(bounds.sweepMs)
+    this.#sweep = new SweepTimer(bounds.sweepMs)
     this.#sweep.add({ check: () => this.#forgetRetired() })
     const connections = new ConnectionShares(bounds.maxTotalConnections)
     this.#ports = {

@@ -1,6 +1,6 @@
 /** The port that a request or connection came in on, as far as its exchange needs it. */
 import type { Socket } from 'node:net'
-import type { Sweep } from '@fairlead/proxy/sweep.ts'
+import type { SweepTimer } from '@fairlead/proxy/sweep.ts'
 import type { Bounds } from './bounds.ts'
 import type { RunningBalancer } from './load-balancer.ts'
 
@@ -8,7 +8,7 @@ export interface Entrance {
   /** Another one, when the port changes hands. */
   readonly balancer: RunningBalancer
   readonly bounds: Bounds
-  readonly sweep: Sweep
+  readonly sweep: SweepTimer
   /** Bytes of bodies that are held to be sent again, over all ports. */
   readonly replay: { bytes: number }
   /** Since the port is no longer wanted, in milliseconds of `performance.now()`. */

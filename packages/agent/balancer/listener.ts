@@ -18,7 +18,7 @@ import {
   loadCertificate,
   watchCertificate,
 } from '@fairlead/base/tls/listener-certificate.ts'
-import type { Sweep } from '@fairlead/proxy/sweep.ts'
+import type { SweepTimer } from '@fairlead/proxy/sweep.ts'
 import type { AgentLog } from '../log.ts'
 import type { Bounds } from './bounds.ts'
 import { ClientResponse } from './client-response.ts'
@@ -32,7 +32,7 @@ import { type AllowedSources, shownAddress, toSources } from './sources.ts'
 
 export interface ListenerOptions {
   readonly bounds: Bounds
-  readonly sweep: Sweep
+  readonly sweep: SweepTimer
   readonly replay: { bytes: number }
   readonly connections: ConnectionShares
   readonly log: AgentLog
@@ -68,7 +68,7 @@ export class PortListener implements Entrance {
   balancer: RunningBalancer
   closesSince: number | undefined
   readonly bounds: Bounds
-  readonly sweep: Sweep
+  readonly sweep: SweepTimer
   readonly replay: { bytes: number }
   readonly #options: ListenerOptions
   readonly #sockets = new Set<Socket>()

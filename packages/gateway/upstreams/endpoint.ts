@@ -6,7 +6,7 @@ import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { isReadMethod } from '@fairlead/base/telemetry/methods.ts'
 import type { Connection, ConnectionTarget } from '@fairlead/proxy/connection.ts'
 import { Connections } from '@fairlead/proxy/connections.ts'
-import type { Sweep } from '@fairlead/proxy/sweep.ts'
+import type { SweepTimer } from '@fairlead/proxy/sweep.ts'
 import { type CalledPlace, createTarget } from './call-target.ts'
 import { Circuit, type CircuitSettings, type CircuitState } from './circuit.ts'
 import { anonymousIdentity } from './identity.ts'
@@ -31,7 +31,7 @@ interface EndpointOptions extends CallBounds {
   socketPath?: string | undefined
   backendKey?: string | undefined
   keepAliveMs: number
-  sweep: Sweep
+  sweep: SweepTimer
   /** Certificate and authorities for an address with https, instead of those of Node. */
   secureContext?: SecureContext | undefined
   circuit?: CircuitSettings | undefined
@@ -52,7 +52,7 @@ export class Endpoint implements CalledPlace {
   readonly baseUrl: string
   readonly origin: string
   readonly host: string
-  readonly sweep: Sweep
+  readonly sweep: SweepTimer
   readonly basePath: string
   readonly backendKey: string | undefined
   /** Undefined for services that come back by themselves. */
