@@ -40,7 +40,7 @@ export function countJunit(text: string): TestCounts | undefined {
   return hasSuite && outcome === undefined ? counts : undefined
 }
 
-interface Tag {
+interface ReportTag {
   readonly name: string
   readonly isClosing: boolean
   readonly isEmpty: boolean
@@ -53,7 +53,7 @@ const sections = [
   ['<?', '?>'],
 ] as const
 
-function* tagsOf(text: string): Generator<Tag, void> {
+function* tagsOf(text: string): Generator<ReportTag, void> {
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at)) {
     const section = sections.find(([begin]) => text.startsWith(begin, at))
     if (section !== undefined) {
