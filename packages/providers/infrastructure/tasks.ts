@@ -41,7 +41,7 @@ interface Submission {
   readonly operations: readonly SubmittedOperation[]
 }
 
-interface Task {
+interface OperationTask {
   id: string
   requestId: string
   startTimeMs: number
@@ -128,7 +128,7 @@ export class Tasks {
     const id = this.#ids()
     const startTimeMs = this.#options.context.now()
     const first = { phase: 'INIT', status: 'Creating task' }
-    const task: Task = {
+    const task: OperationTask = {
       id,
       requestId: requestId ?? id,
       startTimeMs,
@@ -187,7 +187,7 @@ export class Tasks {
     wait.abort()
   }
 
-  #enqueue(task: Task): void {
+  #enqueue(task: OperationTask): void {
     const names = this.#orderOf(task)
     const before = names.map((name) => this.#ends.get(name))
     const end = Promise.all(before)
@@ -207,7 +207,7 @@ export class Tasks {
   }
 
   /** Folded. Tasks that name no application share a place, and one that waits for nothing has a place of its own. */
-  #orderOf({ id, operations }: Task): string[] {
+  #orderOf({ id, operations }: OperationTask): string[] {
     const types = operations.map(({ provider, name }) => this.#options.find(provider, name))
     const names = operations.flatMap(({ description }, index) => {
       const type = types[index]
@@ -219,7 +219,7 @@ export class Tasks {
   }
 
   /** A store that is locked or full for a while does not end a task: what it has not recorded is done again. */
-  async #complete(task: Task): Promise<void> {
+  async #complete(task: OperationTask): Promise<void> {
     const { signal } = this.#closing
     for (let known = task; !signal.aborted; ) {
       try {
@@ -237,7 +237,7 @@ export class Tasks {
   }
 
   /** As it was last recorded; undefined while that cannot be read. */
-  #stored(id: string): Task | undefined {
+  #stored(id: string): OperationTask | undefined {
     try {
       return this.#statements.get.all(id).map(toTask)[0]
     } catch {
@@ -245,7 +245,7 @@ export class Tasks {
     }
   }
 
-  async #run(task: Task): Promise<void> {
+  async #run(task: OperationTask): Promise<void> {
     for (const operation of task.operations.slice(task.done)) {
       if (this.#closing.signal.aborted) return
       const failure = await this.#turns.run(() => this.#carryOut(task, operation))
@@ -258,7 +258,7 @@ export class Tasks {
   }
 
   async #carryOut(
-    task: Task,
+    task: OperationTask,
     { provider, name, description }: SubmittedOperation,
   ): Promise<Error | undefined> {
     const type = this.#options.find(provider, name)
@@ -323,7 +323,7 @@ export class Tasks {
   }
 
   /** The operation counts as done together with what the work changes, or not at all. */
-  #commit(task: Task, work: () => void): void {
+  #commit(task: OperationTask, work: () => void): void {
     const { done } = task
     try {
       inTransaction(this.#options.context.db, () => {
@@ -337,7 +337,7 @@ export class Tasks {
     }
   }
 
-  #fail(task: Task, operation: SubmittedOperation, error: Error): void {
+  #fail(task: OperationTask, operation: SubmittedOperation, error: Error): void {
     const { name } = operation
     this.#options.context.log.info(
       { task: task.id, operation: name, problem: error.message },
@@ -357,12 +357,12 @@ export class Tasks {
     this.#store(task)
   }
 
-  #note(task: Task, phase: string, status: string): void {
+  #note(task: OperationTask, phase: string, status: string): void {
     task.history.push({ phase, status })
     task.status = { ...task.status, phase, status }
   }
 
-  #store(task: Task): void {
+  #store(task: OperationTask): void {
     this.#statements.update.run(
       task.status.completed ? this.#options.context.now() : null,
       formatJson(task),
@@ -372,8 +372,8 @@ export class Tasks {
   }
 }
 
-function toTask(row: Record<string, unknown>): Task {
-  return parseJson(String(row['document'])) as Task
+function toTask(row: Record<string, unknown>): OperationTask {
+  return parseJson(String(row['document'])) as OperationTask
 }
 
 /** `createServerGroup` → `CREATE_SERVER_GROUP`. */
@@ -381,7 +381,14 @@ function phaseOf(name: string): string {
   return name.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toUpperCase()
 }
 
-function toView({ id, requestId, startTimeMs, status, history, resultObjects }: Task): JsonObject {
+function toView({
+  id,
+  requestId,
+  startTimeMs,
+  status,
+  history,
+  resultObjects,
+}: OperationTask): JsonObject {
   return {
     id,
     requestId,
