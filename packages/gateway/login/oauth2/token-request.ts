@@ -22,7 +22,7 @@ interface TokenRequest {
   readonly nonce: string | undefined
 }
 
-interface Tokens {
+interface ReceivedTokens {
   readonly accessToken: string
   /** With the claims that the library has checked; the signature is not. */
   readonly idToken:
@@ -31,7 +31,10 @@ interface Tokens {
 }
 
 /** @throws {LoginFailure} refused, unavailable */
-export async function requestTokens(call: CallProvider, request: TokenRequest): Promise<Tokens> {
+export async function requestTokens(
+  call: CallProvider,
+  request: TokenRequest,
+): Promise<ReceivedTokens> {
   const {
     server,
     client,
