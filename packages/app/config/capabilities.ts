@@ -136,12 +136,12 @@ export function toConfig(reader: SettingsReader, surroundings: ProcessSurroundin
   }
 }
 
-type Upstreams = ReturnType<typeof chooseServices>
+type ChosenServices = ReturnType<typeof chooseServices>
 
 /** What later phases take of earlier ones. */
 interface Decisions {
   readonly surroundings: ProcessSurroundings
-  readonly upstreams: Upstreams
+  readonly upstreams: ChosenServices
   readonly http: HttpSettings
   readonly sharesRedis: boolean
   readonly login: LoginSettings
@@ -159,7 +159,7 @@ function chooseServices(reader: SettingsReader, { servesBackends }: ProcessSurro
 /** Addresses, ports and TLS of the listeners, and the origins that browsers may send. */
 function chooseListeners(
   reader: SettingsReader,
-  { standalone, uiBaseUrl: uiUrl }: Upstreams,
+  { standalone, uiBaseUrl: uiUrl }: ChosenServices,
   surroundings: ProcessSurroundings,
 ): HttpSettings {
   const headerCertificates = hasCertificateHeader(reader.group(x509Keys))
@@ -188,7 +188,7 @@ function chooseLogin(
 /** Where users see what runs: in Deck, in the console of Fairlead, or in both. */
 function findWebUi(
   { report }: SettingsReader,
-  { standalone, uiBaseUrl: uiUrl }: Upstreams,
+  { standalone, uiBaseUrl: uiUrl }: ChosenServices,
   { cors }: HttpSettings,
 ) {
   const uiUnknown = standalone && !report.isSet('services.deck')
@@ -253,7 +253,7 @@ function keepsUsers(login: LoginSettings): boolean {
 /** Accounts of the embedded infrastructure; what is deployed may not take the ports of the listeners. */
 function chooseInfrastructure(
   reader: SettingsReader,
-  { services }: Upstreams,
+  { services }: ChosenServices,
   http: HttpSettings,
 ): EmbeddedSettings['infrastructure'] {
   const { report } = reader
