@@ -79,7 +79,7 @@ const toUser = shape({
   'as-groups': textsOf,
   'as-user-extra': objectOf,
 })
-type User = ShapeOf<typeof toUser>
+type KubeconfigUser = ShapeOf<typeof toUser>
 
 const toKubeconfig = shape({
   'current-context': textOf,
@@ -211,7 +211,7 @@ class Kubeconfig {
     )
   }
 
-  async #clientCertificate(user: User): Promise<ClientCertificate | undefined> {
+  async #clientCertificate(user: KubeconfigUser): Promise<ClientCertificate | undefined> {
     const certificate = await this.#pem('client-certificate', user)
     const key = await this.#pem('client-key', user)
     if (certificate !== undefined && key !== undefined) return { certificate, key }
@@ -251,7 +251,7 @@ class Kubeconfig {
     )
   }
 
-  #login(user: User, clusterInfo: JsonObject): ClusterLogin {
+  #login(user: KubeconfigUser, clusterInfo: JsonObject): ClusterLogin {
     const { token, tokenFile, username, password, exec } = user
     if (tokenFile !== undefined)
       return { kind: 'token-file', file: this.#path('tokenFile', tokenFile) }
@@ -299,7 +299,7 @@ const execVersions: ReadonlySet<string> = new Set([
   'client.authentication.k8s.io/v1beta1',
 ])
 
-function toImpersonation(user: User): Impersonation | undefined {
+function toImpersonation(user: KubeconfigUser): Impersonation | undefined {
   if (user.as === undefined) return undefined
   const extra = Object.entries(user['as-user-extra']).map(([key, values]) => [key, textsOf(values)])
   return {
