@@ -6,8 +6,8 @@ import {
   off,
   optionalText,
   type SettingsReport,
+  type SettingValues,
   setting,
-  type ValuesOf,
 } from '../settings/setting.ts'
 import { readAuthorities } from '../tls/read-authorities.ts'
 
@@ -81,7 +81,7 @@ function groupKeys(prefix: string) {
   }
 }
 
-export type DirectoryValues = ValuesOf<ReturnType<typeof directoryKeys>>
+export type DirectoryValues = SettingValues<ReturnType<typeof directoryKeys>>
 
 export type DirectorySettings = ReturnType<typeof toDirectorySettings>
 

@@ -58,10 +58,10 @@ interface SettingTree {
   readonly [name: string]: Setting<z.ZodType> | SettingTree
 }
 
-export type ValuesOf<Tree> = {
+export type SettingValues<Tree> = {
   [Name in keyof Tree]: Tree[Name] extends Setting<infer Schema>
     ? z.output<Schema>
-    : ValuesOf<Tree[Name]>
+    : SettingValues<Tree[Name]>
 }
 
 export interface SettingGroup<Values = unknown> {
@@ -76,14 +76,14 @@ export type SettingsOf<Group> = Group extends SettingGroup<infer Values> ? Value
 export function settings<const Tree extends SettingTree>(
   tree: Tree,
   ignored: Readonly<Record<string, string>> = {},
-): SettingGroup<ValuesOf<Tree>> {
+): SettingGroup<SettingValues<Tree>> {
   const shape = Object.fromEntries([
     ...entriesOf(tree),
     ...Object.entries(ignored).map(([key, reason]) => [key, withoutEffect(reason)] as const),
   ])
   return {
     keys: z.strictObject(shape),
-    read: (bound) => valuesOf(tree, bound as Record<string, unknown>) as ValuesOf<Tree>,
+    read: (bound) => valuesOf(tree, bound as Record<string, unknown>) as SettingValues<Tree>,
   }
 }
 

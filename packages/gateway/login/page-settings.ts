@@ -3,8 +3,8 @@ import { readFileSync, statSync } from 'node:fs'
 import {
   optionalText,
   type SettingsReport,
+  type SettingValues,
   setting,
-  type ValuesOf,
 } from '@fairlead/base/settings/setting.ts'
 import { explainUnreadable } from '@fairlead/base/storage/file-fault.ts'
 import { z } from 'zod'
@@ -27,7 +27,7 @@ export const pageKeys = {
 }
 
 export function toBrand(
-  { title, text, logo }: ValuesOf<typeof pageKeys>,
+  { title, text, logo }: SettingValues<typeof pageKeys>,
   report: SettingsReport,
 ): Brand {
   return {
