@@ -9,7 +9,7 @@ export type Reader<T> = (value: unknown) => T
 /** A field: how it is read, or that beside the names under which it may stand; the first that can be read counts. */
 type ShapeField = Reader<unknown> | readonly [read: Reader<unknown>, ...names: string[]]
 
-type ValueOf<F> = F extends readonly [Reader<infer T>, ...string[]]
+type FieldValue<F> = F extends readonly [Reader<infer T>, ...string[]]
   ? T
   : F extends Reader<infer T>
     ? T
@@ -20,7 +20,7 @@ export type ShapeOf<R> = R extends Reader<infer T> ? T : never
 /** Of anything that is no object, each field is read as one that is missing. */
 export function shape<const F extends Readonly<Record<string, ShapeField>>>(
   fields: F,
-): Reader<{ readonly [K in keyof F]: ValueOf<F[K]> }> {
+): Reader<{ readonly [K in keyof F]: FieldValue<F[K]> }> {
   const readers = Object.entries<ShapeField>(fields).map(([key, field]) => {
     const [read, ...names] = typeof field === 'function' ? [field] : field
     return { key, read, names: names.length === 0 ? [key] : names }
@@ -39,7 +39,7 @@ export function shape<const F extends Readonly<Record<string, ShapeField>>>(
       }
       found[key] = result === undefined ? read(undefined) : result
     }
-    return found as { readonly [K in keyof F]: ValueOf<F[K]> }
+    return found as { readonly [K in keyof F]: FieldValue<F[K]> }
   }
 }
 
