@@ -2,7 +2,7 @@
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { decodeSegment, encodeSegment, encodeSegments } from '@fairlead/base/net/encode-path.ts'
 
-interface Variable {
+interface PathVariable {
   readonly name: string
   readonly hasSlashes: boolean
 }
@@ -18,11 +18,14 @@ export class PathTemplate {
   readonly shape: string
   /** Equal for templates that match the same paths. */
   readonly pattern: RegExp
-  readonly #pieces: readonly (string | Variable)[]
+  readonly #pieces: readonly (string | PathVariable)[]
 
   constructor(text: string) {
     const pieces = toPieces(text)
-    const write = (variable: (variable: Variable) => string, literal = (piece: string) => piece) =>
+    const write = (
+      variable: (variable: PathVariable) => string,
+      literal = (piece: string) => piece,
+    ) =>
       pieces.map((piece) => (typeof piece === 'string' ? literal(piece) : variable(piece))).join('')
     this.#pieces = pieces
     this.names = pieces.flatMap((piece) => (typeof piece === 'string' ? [] : piece.name))
@@ -52,8 +55,8 @@ export class PathTemplate {
   }
 }
 
-function toPieces(text: string): (string | Variable)[] {
-  const pieces: (string | Variable)[] = []
+function toPieces(text: string): (string | PathVariable)[] {
+  const pieces: (string | PathVariable)[] = []
   let end = 0
   for (const { 0: whole, 1: plus, 2: name = 'rest', index } of text.matchAll(
     /\{(\+?)(\w+)\}|(?<=\/)\*\*$/g,
@@ -64,7 +67,7 @@ function toPieces(text: string): (string | Variable)[] {
   return [...pieces, text.slice(end)]
 }
 
-function encode({ name, hasSlashes }: Variable, value: string | undefined): string {
+function encode({ name, hasSlashes }: PathVariable, value: string | undefined): string {
   if (value === undefined || value === '')
     throw new GatewayError('BAD_ARGUMENT', `${name} must not be empty.`)
   return hasSlashes ? encodeSegments(value) : encodeSegment(value)
