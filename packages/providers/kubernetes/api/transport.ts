@@ -39,7 +39,7 @@ function keepDigits(_key: string, value: unknown, context?: { readonly source?: 
   return /^-?\d+$/.test(context.source) ? new RawNumber(context.source) : value
 }
 
-export interface WholeAnswer {
+export interface ServerAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
