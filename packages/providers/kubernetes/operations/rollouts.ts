@@ -32,14 +32,14 @@ import {
   patchTarget,
 } from './targets.ts'
 
-interface Workload extends LiveTarget {
+interface RolloutTarget extends LiveTarget {
   readonly subject: string
 }
 
 interface RolloutOperation<D> extends Capability {
   readonly reads: Reader<D>
   readonly check?: (description: D) => string | undefined
-  readonly run: (running: ManifestRun, workload: Workload, description: D) => Promise<void>
+  readonly run: (running: ManifestRun, workload: RolloutTarget, description: D) => Promise<void>
 }
 
 const reads = shape(manifestFields)
@@ -98,7 +98,7 @@ function pausing(operation: string, isPaused: boolean): KubernetesOperation {
   })
 }
 
-async function restart(running: ManifestRun, workload: Workload): Promise<void> {
+async function restart(running: ManifestRun, workload: RolloutTarget): Promise<void> {
   checkNotPaused(workload, 'restarted')
   const { id } = running.run
   if (annotationOf(workload.live, writtenByAnnotation) === id) return
@@ -110,7 +110,7 @@ async function restart(running: ManifestRun, workload: Workload): Promise<void> 
   await patchWorkload(running, workload, { body })
 }
 
-function checkNotPaused({ live, subject }: Workload, word: string): void {
+function checkNotPaused({ live, subject }: RolloutTarget, word: string): void {
   if (!toWorkload(live).spec.paused) return
   throw new Error(`${subject} is paused, so that it cannot be ${word}. Resume its rollout first.`)
 }
@@ -121,7 +121,7 @@ interface Revision {
   readonly change: ObjectPatch | undefined
 }
 
-async function undo(running: ManifestRun, workload: Workload, wanted: Undo): Promise<void> {
+async function undo(running: ManifestRun, workload: RolloutTarget, wanted: Undo): Promise<void> {
   checkNotPaused(workload, 'rolled back')
   // Another undo would go to another revision.
   if (annotationOf(workload.live, writtenByAnnotation) === running.run.id) return
@@ -171,7 +171,7 @@ const ownOfRevision: ReadonlySet<string> = new Set([
   'deprecated.deployment.rollback.to',
 ])
 
-async function templatesOf(running: ManifestRun, workload: Workload): Promise<Revision[]> {
+async function templatesOf(running: ManifestRun, workload: RolloutTarget): Promise<Revision[]> {
   const current = templateOf(workload.live)
   const owned = await listOwned(running, workload, 'replicaSet')
   return owned.flatMap((replicaSet): Revision[] => {
@@ -209,7 +209,7 @@ const toRevision = shape({ revision: numberOf, data: objectOf })
 
 async function controllerRevisionsOf(
   running: ManifestRun,
-  workload: Workload,
+  workload: RolloutTarget,
 ): Promise<Revision[]> {
   const current = toWorkload(workload.live).status.updateRevision
   const owned = await listOwned(running, workload, 'controllerRevision')
@@ -227,7 +227,7 @@ async function controllerRevisionsOf(
 
 async function listOwned(
   { account }: ManifestRun,
-  { live, place, subject }: Workload,
+  { live, place, subject }: RolloutTarget,
   kind: string,
 ): Promise<KubeObject[]> {
   const resource = await account.api.find({ kind, group: 'apps' })
@@ -241,7 +241,7 @@ async function listOwned(
 
 async function patchWorkload(
   running: ManifestRun,
-  workload: Workload,
+  workload: RolloutTarget,
   patch: ObjectPatch,
 ): Promise<void> {
   running.account.lists.observe(await patchTarget(running, workload, patch))
