@@ -49,7 +49,7 @@ export function toOlderRegistration(
   return undefined
 }
 
-interface Written {
+interface WrittenSettings {
   key: string
   clientId: string
   client: NonNullable<OlderKeys['client']>
@@ -59,7 +59,7 @@ interface Written {
 }
 
 function convert(
-  { key, clientId, client, written, name, preset }: Written,
+  { key, clientId, client, written, name, preset }: WrittenSettings,
   report: SettingsReport,
 ): Registration {
   const { resource, sso } = written
