@@ -98,7 +98,10 @@ async function checkServer(
   }
 }
 
-type Attempt = readonly [tried: string, work: (connection: DirectoryConnection) => Promise<string>]
+type DirectoryAttempt = readonly [
+  tried: string,
+  work: (connection: DirectoryConnection) => Promise<string>,
+]
 
 const anything = new PresenceFilter({ attribute: 'objectClass' })
 
@@ -106,13 +109,13 @@ const anything = new PresenceFilter({ attribute: 'objectClass' })
 function searchesOf(
   { userSearch, groupSearch, userDnPattern, manager }: DirectorySettings,
   { asUser }: DirectoryPurpose,
-): Attempt[] {
+): DirectoryAttempt[] {
   const as = manager === undefined ? 'anonymous' : 'the manager'
   const search = (
     what: string,
     { base, filter }: { base: string; filter: string },
     values: string[],
-  ): Attempt => [
+  ): DirectoryAttempt => [
     `search ${what} as ${as}: base "${base}", filter ${filter}`,
     async (connection) => {
       const filled = fillFilter(parseFilterTemplate(filter), values)
@@ -138,7 +141,7 @@ function searchesOf(
   ]
 }
 
-function readParent(base: string): Attempt {
+function readParent(base: string): DirectoryAttempt {
   return [
     `read the entry above the users, "${base}"`,
     async (connection) => {

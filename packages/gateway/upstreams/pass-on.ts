@@ -59,7 +59,7 @@ class PassedCall implements ForwardedRequest<Endpoint, unknown> {
   call: UpstreamCall
   clientIsGone = false
   readonly #forward = new Forward<Endpoint, unknown>(this)
-  #attempt: Attempt | undefined
+  #attempt: PassOnAttempt | undefined
   #redirects = 0
 
   constructor(upstreams: Upstreams, options: PassOnOptions) {
@@ -85,7 +85,7 @@ class PassedCall implements ForwardedRequest<Endpoint, unknown> {
   }
 
   send(endpoint: Endpoint): void {
-    this.#attempt = new Attempt(this, endpoint)
+    this.#attempt = new PassOnAttempt(this, endpoint)
     this.#attempt.send()
   }
 
@@ -146,7 +146,7 @@ class PassedCall implements ForwardedRequest<Endpoint, unknown> {
   }
 }
 
-class Attempt implements ResponseReceiver, PassedAnswer {
+class PassOnAttempt implements ResponseReceiver, PassedAnswer {
   readonly #call: PassedCall
   readonly endpoint: Endpoint
   readonly written: ClientAnswer

@@ -31,13 +31,13 @@ export async function retrying<T>(
   }
 }
 
-type Attempt<T> = { readonly answer: T } | { readonly pauseMs: number }
+type RetryAttempt<T> = { readonly answer: T } | { readonly pauseMs: number }
 
 /** @param pauseAfter Undefined: the error is thrown */
 async function attempt<T>(
   work: () => Promise<T>,
   pauseAfter: (error: unknown) => number | undefined,
-): Promise<Attempt<T>> {
+): Promise<RetryAttempt<T>> {
   try {
     return { answer: await work() }
   } catch (error) {
