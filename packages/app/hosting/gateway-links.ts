@@ -56,7 +56,7 @@ const refusal = JSON.stringify({
   message: 'Fairlead serves its back ends to gateways that show backends.key alone.',
 })
 
-type Link = Channel<BackendDuties, GatewayDuties>
+type GatewayLink = Channel<BackendDuties, GatewayDuties>
 
 interface LinkOptions {
   readonly listener: BackendListener
@@ -81,7 +81,7 @@ export async function openGatewayLinks(
   { listener, begin, observe, leaseEnd }: LinkOptions,
 ): Promise<GatewayLinks> {
   const { key, tls, address, port } = listener
-  const links = new Map<Link, Duplex>()
+  const links = new Map<GatewayLink, Duplex>()
   const requests = new RunningRequests()
   const refuse = createRefusal(server)
   const probes = createProbes(begin.version, observe)
@@ -167,12 +167,12 @@ async function openMetrics(version: string, observe: () => BackendState): Promis
 function openLink(
   socket: Socket,
   { begin, observe }: Pick<LinkOptions, 'begin' | 'observe'>,
-): Link {
+): GatewayLink {
   socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${linkProtocol}\r\n\r\n`,
   )
   socket.setTimeout(silenceMs, () => socket.destroy())
-  const link: Link = new Channel(socket, { observe, ping: () => {} })
+  const link: GatewayLink = new Channel(socket, { observe, ping: () => {} })
   link.tell('begin', begin)
   return link
 }

@@ -27,7 +27,7 @@ interface RemoteOptions {
   readonly onPermissionsChanged?: ((version: number) => Promise<void>) | undefined
 }
 
-type Link = Channel<GatewayDuties, BackendDuties>
+type BackendLink = Channel<GatewayDuties, BackendDuties>
 
 const pauses = { firstMs: 50, longestMs: 500 }
 const connectMs = 3000
@@ -40,7 +40,7 @@ export class RemoteBackends implements Embedded {
   readonly #options: RemoteOptions
   /** Each address is asked by itself, so that one without answer delays no other. */
   readonly #backOffs: ReadonlyMap<string, BackOff>
-  #link: Link | undefined
+  #link: BackendLink | undefined
   /** Of the link, or of one that is about to begin. */
   #socket: Socket | undefined
   #address: string | undefined
@@ -139,7 +139,7 @@ export class RemoteBackends implements Embedded {
     if (this.#isClosed || this.#socket !== undefined) return void socket.destroy()
     for (const backOff of this.#backOffs.values()) backOff.cancel()
     socket.setTimeout(0)
-    const link: Link = new Channel(socket, {
+    const link: BackendLink = new Channel(socket, {
       begin: (state) => this.#begin(link, state, baseUrl),
       permissions: () => this.#notePermissions(),
     })
@@ -148,7 +148,7 @@ export class RemoteBackends implements Embedded {
     this.#ping = setInterval(() => void this.#check(link, socket), pingMs).unref()
   }
 
-  #begin(link: Link, { authorization, version }: LinkBegin, baseUrl: string): void {
+  #begin(link: BackendLink, { authorization, version }: LinkBegin, baseUrl: string): void {
     const { log, onChanged } = this.#options
     if (authorization !== this.#options.authorization) {
       const differs = authorization
@@ -174,7 +174,7 @@ export class RemoteBackends implements Embedded {
     await this.#options.onPermissionsChanged?.(this.#version)
   }
 
-  async #check(link: Link, socket: Socket): Promise<void> {
+  async #check(link: BackendLink, socket: Socket): Promise<void> {
     const late = Symbol('late')
     const answer = await within(
       pingMs,
