@@ -89,7 +89,7 @@ export function toServerGroup(
   }
 }
 
-export interface InstanceState {
+export interface InstanceReading {
   readonly observed: ObservedInstance | undefined
   readonly memberships: readonly Membership[]
   readonly isServing: boolean
@@ -103,7 +103,7 @@ interface Membership {
   readonly member: ObservedMember | undefined
 }
 
-export function toInstance(instance: LocalInstance, state: InstanceState): Instance {
+export function toInstance(instance: LocalInstance, state: InstanceReading): Instance {
   const { id, account, region, zone, launchMs, group, host, port, program } = instance
   return {
     id,
@@ -150,14 +150,14 @@ function processView(observed: ObservedInstance | undefined): JsonObject {
   }
 }
 
-function healthOf(instance: LocalInstance, state: InstanceState): HealthRecord[] {
+function healthOf(instance: LocalInstance, state: InstanceReading): HealthRecord[] {
   const records = [platformRecord(state), readinessRecord(instance, state)]
   if (state.memberships.length > 0) records.push(balancerRecord(instance, state))
   return records
 }
 
 /** A process that runs says nothing about traffic: its platform record is Unknown. */
-function platformRecord({ observed, problem }: InstanceState): HealthRecord {
+function platformRecord({ observed, problem }: InstanceReading): HealthRecord {
   const isDown =
     observed !== undefined &&
     (observed.phase === 'waiting' || observed.phase === 'failed' || observed.phase === 'ended')
@@ -177,7 +177,7 @@ function platformRecord({ observed, problem }: InstanceState): HealthRecord {
 /** In place of a registry: Up while the probe succeeds, unless the instance shall take no traffic. */
 function readinessRecord(
   instance: LocalInstance,
-  { observed, isServing }: InstanceState,
+  { observed, isServing }: InstanceReading,
 ): HealthRecord {
   const { host, port, isOutOfDiscovery, program } = instance
   const state = isOutOfDiscovery || !isServing ? 'OutOfService' : readinessOf(observed)
@@ -216,7 +216,7 @@ interface TargetRegistration {
   readonly description: string
 }
 
-function balancerRecord(instance: LocalInstance, state: InstanceState): HealthRecord {
+function balancerRecord(instance: LocalInstance, state: InstanceReading): HealthRecord {
   const loadBalancers = state.memberships.map((membership) => ({
     loadBalancerName: membership.loadBalancer,
     instanceId: instance.id,
@@ -232,7 +232,7 @@ function balancerRecord(instance: LocalInstance, state: InstanceState): HealthRe
 function registrationOf(
   { deregistered }: LocalInstance,
   { loadBalancer, member }: Membership,
-  { isServing }: InstanceState,
+  { isServing }: InstanceReading,
 ): TargetRegistration {
   if (!isServing || deregistered.includes(loadBalancer)) return outOfService(member)
   if (member === undefined || !member.inService || member.health === 'starting') {
@@ -276,7 +276,7 @@ function outOfService(member: ObservedMember | undefined): TargetRegistration {
 /** Server groups that name a load balancer, with the state of their instances. */
 export type BalancerUser = readonly [
   group: LocalGroup,
-  instances: readonly (readonly [LocalInstance, InstanceState])[],
+  instances: readonly (readonly [LocalInstance, InstanceReading])[],
 ]
 
 /**

@@ -9,7 +9,7 @@ import {
 } from './desired.ts'
 import {
   type BalancerUser,
-  type InstanceState,
+  type InstanceReading,
   toInstance,
   toJob,
   toLoadBalancer,
@@ -104,7 +104,7 @@ export class Readings {
     return this.#latestMoment
   }
 
-  #stateOf(instance: LocalInstance): InstanceState {
+  #stateOf(instance: LocalInstance): InstanceReading {
     const { desired, reconciler, agent } = this.#parts
     const { instances, members } = reconciler.observation
     const { account, region, id } = instance
