@@ -5,7 +5,7 @@ import { builtInKind, kindOfManifest, parseKind } from '../kinds.ts'
 import { toAutoscaler } from '../objects/workload.ts'
 import { withField, withObjectAt } from './edit.ts'
 
-interface ArtifactName {
+interface NamedArtifact {
   readonly type: string
   readonly name: string
   readonly reference: string
@@ -46,8 +46,8 @@ const podSlots = [
   ...secretSlots.map((path) => ({ type: 'kubernetes/secret', path })),
 ]
 
-export function artifactsOf(object: JsonObject): ArtifactName[] {
-  const found = new Map<string, ArtifactName>()
+export function artifactsOf(object: JsonObject): NamedArtifact[] {
+  const found = new Map<string, NamedArtifact>()
   mapReferences(object, (type, value) => {
     const name = type === 'docker/image' ? imageName(value) : value
     found.set(`${type} ${value}`, { type, name, reference: value })
