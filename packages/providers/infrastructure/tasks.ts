@@ -34,7 +34,7 @@ export interface SubmittedOperation {
   readonly description: JsonObject
 }
 
-interface Submission {
+interface SubmittedTask {
   readonly requestId: string | undefined
   readonly user: string
   readonly identity: Readonly<Record<string, string>>
@@ -124,7 +124,7 @@ export class Tasks {
   }
 
   /** Records the task of a request that is not known yet, and lets it run. @returns its id, at once */
-  submit({ requestId, ...rest }: Submission): string {
+  submit({ requestId, ...rest }: SubmittedTask): string {
     const id = this.#ids()
     const startTimeMs = this.#options.context.now()
     const first = { phase: 'INIT', status: 'Creating task' }
