@@ -3,6 +3,7 @@
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { ConsolePart, ConsoleWish } from '@fairlead/base/net/agent-protocol.ts'
 import type { Access } from '@fairlead/ports/access.ts'
+import type { ManifestCluster } from '@fairlead/ports/infrastructure.ts'
 import type { ProviderHandle } from '@fairlead/ports/machine.ts'
 import type { RetainedKind } from '@fairlead/ports/retained-kind.ts'
 import type { SecretHolder } from '@fairlead/ports/secrets.ts'
@@ -161,14 +162,6 @@ export interface ClusterMember {
   readonly view: JsonObject
   /** -1 where it has none. */
   readonly replicas: number
-}
-
-export interface ManifestCluster {
-  readonly account: string
-  readonly location: string
-  readonly kind: string
-  readonly application: string
-  readonly cluster: string
 }
 
 export interface ImageQuery {

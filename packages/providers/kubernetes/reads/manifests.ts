@@ -2,13 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import type { ManifestCluster } from '@fairlead/ports/infrastructure.ts'
 import type { OwnResource } from '../../infrastructure/model.ts'
-import type {
-  ClusterMember,
-  ManifestChoice,
-  ManifestCluster,
-  ManifestReads,
-} from '../../infrastructure/provider.ts'
+import type { ClusterMember, ManifestChoice, ManifestReads } from '../../infrastructure/provider.ts'
 import { isPassing } from '../api/api-error.ts'
 import { loadOwned } from '../controllers.ts'
 import { loadDrift } from '../drift.ts'
