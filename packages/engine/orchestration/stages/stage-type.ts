@@ -16,7 +16,7 @@ import type { Bakery } from '@fairlead/ports/bakery.ts'
 import type { Builds } from '@fairlead/ports/builds.ts'
 import type { Canaries } from '@fairlead/ports/canaries.ts'
 import type { StoredDefinitions } from '@fairlead/ports/definitions.ts'
-import type { Infrastructure } from '@fairlead/ports/infrastructure.ts'
+import type { Infrastructure, Operations } from '@fairlead/ports/infrastructure.ts'
 import type { Rights } from '@fairlead/ports/rights.ts'
 import type { Revealed } from '@fairlead/ports/secrets.ts'
 import type { AnswerSource } from '../expressions/answers.ts'
@@ -87,8 +87,7 @@ interface CallingStep {
 
 /** Operations for the infrastructure service. */
 export interface Submission {
-  /** Each with its description by its name. */
-  readonly operations: readonly Readonly<Record<string, JsonObject>>[]
+  readonly operations: Operations
   /** Merged into the stage's context. */
   readonly context?: JsonObject
 }

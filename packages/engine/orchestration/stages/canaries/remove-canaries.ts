@@ -1,5 +1,6 @@
 /** `cleanupCanaryClusters`, and the same after a cancellation: baseline and canary lose their traffic and go. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Operations } from '@fairlead/ports/infrastructure.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import { passedMs } from '../../machine/timeout.ts'
@@ -8,7 +9,7 @@ import { monitorStep, submitOperations, submitStep } from '../infrastructure/clo
 import { chosenNote, lastTaskNote } from '../infrastructure/notes.ts'
 import { inPlace } from '../infrastructure/server-groups.ts'
 import { waitGoneStep } from '../infrastructure/waits.ts'
-import type { StageType, Submission, TaskContext, TaskResult } from '../stage-type.ts'
+import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
 import {
   type CanaryGroup,
   canaryGroupsOf,
@@ -43,8 +44,6 @@ interface FoundGroup {
   readonly target: ServerGroupTarget
   readonly hasShare: boolean
 }
-
-type Operations = Submission['operations']
 
 /** The share ends first: without one, it would take as much traffic as any other server group until it is disabled. */
 function withoutTraffic({ target, hasShare }: FoundGroup): Operations {
