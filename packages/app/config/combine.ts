@@ -12,7 +12,7 @@ import {
   type UnknownKey,
 } from './canonical.ts'
 import {
-  type Environment,
+  type EnvironmentVariables,
   fromPlain,
   readEnvironment,
   readJsonVariable,
@@ -228,9 +228,9 @@ const keyFile = { credential: 'secrets.key', setting: 'secrets.key-file' } as co
 
 /** Contents by name, without a line break at the end; a name that fits no setting is left to references. */
 function loadCredentials(
-  { CREDENTIALS_DIRECTORY: directory }: Environment,
+  { CREDENTIALS_DIRECTORY: directory }: EnvironmentVariables,
   notices: string[],
-): Environment {
+): EnvironmentVariables {
   const found: Record<string, string> = {}
   try {
     if (!directory || statSync(directory, { throwIfNoEntry: false }) === undefined) return found

@@ -6,7 +6,7 @@ import type { SourcePosition } from './problems.ts'
 import { notesOf } from './schema-shape.ts'
 import { createMap, createScalar, type MapNode, mergeNodes, type Node } from './tree.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 /** Variables that begin like this are meant for the gateway, so one that fits no key is worth a word. */
 const ownPrefixes =
@@ -28,7 +28,7 @@ interface EnvironmentFindings extends KeyFindings {
 
 /** All variables that name a setting, as one source. @param what What messages call one of them */
 export function readEnvironment(
-  env: Environment,
+  env: EnvironmentVariables,
   known: KnownKey,
   findings: EnvironmentFindings,
   what: 'environment variable' | 'credential' = 'environment variable',
@@ -59,7 +59,7 @@ export function readEnvironment(
 
 /** `SPRING_APPLICATION_JSON`: a map in JSON that wins over single variables. */
 export function readJsonVariable(
-  env: Environment,
+  env: EnvironmentVariables,
   known: KnownKey,
   findings: KeyFindings,
 ): MapNode | undefined {

@@ -2,14 +2,14 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { reasonUnreadable } from '@fairlead/base/storage/file-fault.ts'
-import type { Environment } from './environment.ts'
+import type { EnvironmentVariables } from './environment.ts'
 import type { Problem } from './problems.ts'
 
 export interface ConfigFolders {
   cwd: string
   homeDir: string | undefined
   systemDir: string
-  env: Environment
+  env: EnvironmentVariables
   /** `--config`, each a file or a directory. */
   files: readonly string[]
 }

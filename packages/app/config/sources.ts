@@ -6,7 +6,7 @@ import { optionalText, texts, withoutEffect } from '@fairlead/base/settings/sett
 import { reasonUnreadable } from '@fairlead/base/storage/file-fault.ts'
 import { z } from 'zod'
 import { createFindings, type KeyFindings, toCanonical } from './canonical.ts'
-import type { Environment } from './environment.ts'
+import type { EnvironmentVariables } from './environment.ts'
 import type { KnownKey } from './known-keys.ts'
 import {
   type ConfigFolders,
@@ -246,7 +246,7 @@ function applies(root: MapNode, profiles: readonly string[], reading: SourceRead
   })
 }
 
-function isPlatform(name: string, env: Environment): boolean {
+function isPlatform(name: string, env: EnvironmentVariables): boolean {
   return name.toLowerCase() === 'kubernetes' && env['KUBERNETES_SERVICE_HOST'] !== undefined
 }
 

@@ -26,18 +26,16 @@ const databaseName = 'backends.db'
 const metaFolder = `.${databaseName}-litestream`
 const processFile = 'litestream.json'
 
-type Environment = Readonly<Record<string, string | undefined>>
-
 export interface CopyPlace {
   readonly dataDir: string
   readonly url: string
   readonly folder: string
-  readonly env: Environment
+  readonly env: Readonly<NodeJS.ProcessEnv>
   readonly log: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>
 }
 
 /** @throws {Error} when Litestream is missing, or too old for its control socket */
-export async function checkLitestream(env: Environment): Promise<void> {
+export async function checkLitestream(env: Readonly<NodeJS.ProcessEnv>): Promise<void> {
   const version = await runLitestream(['version'], env).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'ENOENT') throw cause
     throw new Error(
@@ -227,7 +225,10 @@ function placeIn(url: string, folder: string): string {
   return place.href
 }
 
-async function runLitestream(args: readonly string[], env: Environment): Promise<string> {
+async function runLitestream(
+  args: readonly string[],
+  env: Readonly<NodeJS.ProcessEnv>,
+): Promise<string> {
   const child = spawn('litestream', args, {
     env: withoutOwn(env),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -245,7 +246,7 @@ async function runLitestream(args: readonly string[], env: Environment): Promise
 }
 
 /** Its own settings, such as the keys of the store, are in the environment, too. */
-function withoutOwn(env: Environment): Record<string, string> {
+function withoutOwn(env: Readonly<NodeJS.ProcessEnv>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) =>
       value === undefined || name.startsWith('FAIRLEAD_') ? [] : [[name, value]],

@@ -5,8 +5,6 @@ const untrusted =
 const unreached =
   /ENOTFOUND|EAI_AGAIN|ENETUNREACH|ETIMEDOUT|ECONNREFUSED|Could not resolve|no such host|name resolution|Network is unreachable|i\/o timeout/i
 
-type Environment = Readonly<Record<string, string | undefined>>
-
 /**
  * @param output Of a bake or build that has failed
  * @param own Environment of Fairlead, which programs do not get
@@ -15,7 +13,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 export function adviseOnOutgoing(
   output: string,
   account: string,
-  own: Environment = process.env,
+  own: Readonly<NodeJS.ProcessEnv> = process.env,
 ): string {
   const guide = 'The guide "Private packages" tells more.'
   const key = (name: string) => `"${name}" of the account ${account} in local.accounts`

@@ -4,7 +4,7 @@ import { parseIfJson } from '@fairlead/base/json/json.ts'
 import { fieldOf } from '@fairlead/base/json/values.ts'
 import { type AwsCredentials, encodeForAws, signAws } from '@fairlead/base/net/aws-signature.ts'
 import { withoutSlash } from '@fairlead/base/settings/setting.ts'
-import type { Environment } from '../environment.ts'
+import type { EnvironmentVariables } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
 import {
   type EngineReference,
@@ -95,7 +95,10 @@ export async function readSecretsManager(
  * @throws {SecretError}
  * @see https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html
  */
-async function withCredentials(env: Environment, region: string): Promise<Environment> {
+async function withCredentials(
+  env: EnvironmentVariables,
+  region: string,
+): Promise<EnvironmentVariables> {
   const { AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: role } = env
   if (env['AWS_ACCESS_KEY_ID'] || !file || !role) return env
   const form = new URLSearchParams({
@@ -138,7 +141,7 @@ async function readToken(file: string): Promise<string> {
 }
 
 /** The variables are those of the tools of AWS. */
-function endpointOf(env: Environment, service: string, host: string): string {
+function endpointOf(env: EnvironmentVariables, service: string, host: string): string {
   const given = env[`AWS_ENDPOINT_URL_${service}`] || env['AWS_ENDPOINT_URL']
   return given
     ? withoutSlash(given)
@@ -146,7 +149,7 @@ function endpointOf(env: Environment, service: string, host: string): string {
 }
 
 /** @throws {SecretError} without credentials */
-function credentialsOf(env: Environment): AwsCredentials {
+function credentialsOf(env: EnvironmentVariables): AwsCredentials {
   return {
     accessKeyId: variableOf(env, 'AWS_ACCESS_KEY_ID'),
     secretAccessKey: variableOf(env, 'AWS_SECRET_ACCESS_KEY'),

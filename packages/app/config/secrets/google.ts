@@ -1,7 +1,7 @@
 /** Objects of Google Cloud Storage: `gcs!b:bucket!f:path`, as the account of a key file or of the machine. */
 import { readFile } from 'node:fs/promises'
 import { withoutSlash } from '@fairlead/base/settings/setting.ts'
-import type { Environment } from '../environment.ts'
+import type { EnvironmentVariables } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
 import {
   type EngineReference,
@@ -47,7 +47,7 @@ function withScheme(host: string): string {
 }
 
 /** Undefined for an emulator without credentials. */
-async function loadToken(env: Environment): Promise<string | undefined> {
+async function loadToken(env: EnvironmentVariables): Promise<string | undefined> {
   const file = env['GOOGLE_APPLICATION_CREDENTIALS']
   if (file) return await exchangeKey(await readKeyFile(file))
   if (env['STORAGE_EMULATOR_HOST']) return undefined

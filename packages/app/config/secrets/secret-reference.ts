@@ -1,5 +1,5 @@
 /** Secrets that Spinnaker writes as `encrypted:engine!n:name!k:key`, in the syntax of kork. */
-import type { Environment } from '../environment.ts'
+import type { EnvironmentVariables } from '../environment.ts'
 
 export interface EngineReference {
   readonly engine: string
@@ -14,7 +14,7 @@ export type ResolvedSecret =
   | { readonly kind: 'problem'; readonly message: string }
 
 export interface SecretPlaces {
-  readonly env: Environment
+  readonly env: EnvironmentVariables
   /** The directory with `token`, `ca.crt` and `namespace` of the pod. */
   readonly serviceAccountDir: string
 }
@@ -47,7 +47,7 @@ export function paramOf({ params }: EngineReference, name: string, meaning: stri
 }
 
 /** @throws {SecretError} naming the environment variable */
-export function variableOf(env: Environment, name: string): string {
+export function variableOf(env: EnvironmentVariables, name: string): string {
   const value = env[name]
   if (!value)
     throw new SecretError(`the environment variable ${name} is not set; set it for this process`)
