@@ -41,7 +41,7 @@ const toMetric = shape({
   controlMetadata: toSide,
   experimentMetadata: toSide,
 })
-export type JudgedMetric = ShapeOf<typeof toMetric>
+export type ReportedMetric = ShapeOf<typeof toMetric>
 
 /** An analysis as clients have it. */
 export const toCanaryAnalysis = shape({

@@ -3,7 +3,7 @@ import { type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { runCanary } from '@fairlead/model/stage-types/canaries.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
-import type { CanaryAnalysis, JudgedMetric } from '@fairlead/ports/canaries.ts'
+import type { CanaryAnalysis, ReportedMetric } from '@fairlead/ports/canaries.ts'
 import { errorTexts, failureRecord, StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
 import type { StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
@@ -189,7 +189,7 @@ function scored(stage: Stage, { endTimeIso: ended, result }: CanaryAnalysis): Ta
  * Whether so many metrics have no data that the score is 0, and none on either side: before the first request, or after figures were
  * lost. Metrics that must have data fail by themselves, and a side that alone has none is a difference.
  */
-function provesNothing(metrics: readonly JudgedMetric[]): boolean {
+function provesNothing(metrics: readonly ReportedMetric[]): boolean {
   const counted = metrics.filter(({ muted }) => !muted)
   const passed = counted.filter((metric) => classOf(metric) === 'pass')
   const missing = counted.filter((metric) => classOf(metric) === 'nodata')
@@ -204,7 +204,7 @@ function provesNothing(metrics: readonly JudgedMetric[]): boolean {
   )
 }
 
-function classOf({ classification }: JudgedMetric): string {
+function classOf({ classification }: ReportedMetric): string {
   return classification.toLowerCase()
 }
 
@@ -237,7 +237,7 @@ function intervalOf({ context }: Stage): string {
 }
 
 /** Metrics that lower the score; those without data only where nothing else does. */
-function describeMetrics(metrics: readonly JudgedMetric[]): string | undefined {
+function describeMetrics(metrics: readonly ReportedMetric[]): string | undefined {
   const failed = metrics.filter((metric) => !['pass', 'nodata'].includes(classOf(metric)))
   const named =
     failed.length > 0 ? failed : metrics.filter((metric) => classOf(metric) === 'nodata')
@@ -249,7 +249,7 @@ function describeMetrics(metrics: readonly JudgedMetric[]): string | undefined {
   return texts.join(', ') + (more > 0 ? `, and ${more} more are not good` : '')
 }
 
-function warningsOf(metrics: readonly JudgedMetric[]): string[] {
+function warningsOf(metrics: readonly ReportedMetric[]): string[] {
   const few = metrics.filter(
     ({ controlMetadata: { stats } }) => stats.count !== undefined && stats.count < enoughPoints,
   )
