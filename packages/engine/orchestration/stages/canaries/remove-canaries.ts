@@ -9,7 +9,7 @@ import { monitorStep, submitOperations, submitStep } from '../infrastructure/clo
 import { chosenNote, lastTaskNote } from '../infrastructure/notes.ts'
 import { inPlace } from '../infrastructure/server-groups.ts'
 import { waitGoneStep } from '../infrastructure/waits.ts'
-import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
+import type { StageType, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import {
   type CanaryGroup,
   canaryGroupsOf,
