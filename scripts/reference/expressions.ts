@@ -30,6 +30,25 @@ Functions with an address read it once for each stage, when the stage begins, wi
 |---|---|
 ${values.join('\n')}
 
+Executions and stages are read as Java reads beans: \`status\`, \`["Status"]\` and \`getStatus()\` are one. A status has \`name()\`, \`isComplete()\`,
+\`isHalt()\`, \`isSuccessful()\` and \`isFailure()\`; getters without arguments are properties, too: \`status.successful\`, \`text.empty\`. What
+\`split\` gives has a \`length\`.
+
+## What is refused
+
+| Instead of | Write |
+|---|---|
+| \`parameters.x = 5\`, \`x++\` | a stage of the type \`evaluateVariables\`; nothing is assigned |
+| \`@bean.method()\` | a function with \`#\` |
+| \`x instanceof T(String)\` | a comparison of the value, such as \`x matches '.*'\` |
+| \`x.getClass()\`, \`T(java.lang.System)\`, \`T(java.lang.Runtime)\`, classes that the table below lacks | the classes of the table; environment and files of the server are out of reach |
+| \`list.stream().map(…)\`, \`forEach\`, lambdas | \`list.![expression]\` for each, \`list.?[condition]\` to choose, \`.^[…]\` the first, \`.$[…]\` the last |
+| \`list.add(x)\`, \`map.put(k, v)\`, \`remove\`, \`sort\` | a new list \`{a, b}\` or object \`{k: v}\`; values do not change |
+| \`Pattern.compile(…)\` | \`text matches 'pattern'\`, \`text.replaceAll(…)\`, \`text.split(…)\` |
+| \`text.chars()\`, \`text.toCharArray()\` | \`text.split('')\` |
+| \`#fromUrl\` with a login or within the network | a \`webhook\` stage |
+| texts over a million characters, expressions over 10,000, patterns that take too long | smaller ones: the error says which limit |
+
 ## Java classes
 
 \`new\` creates an object, \`T(class)\` names a class: \`new java.text.SimpleDateFormat('yyyy-MM-dd').format(new java.util.Date())\`,

@@ -259,6 +259,7 @@ test('OPTIONS lists the methods and executes nothing', async (t) => {
   assert.equal(answer.status, 200)
   assert.match(answer.headers.get('allow') ?? '', /PUT|POST/)
   assert.equal(await answer.text(), '')
+  assert.equal(answer.headers.get('content-type'), null)
   assert.deepEqual(orca.requests, [])
 })
 

@@ -49,6 +49,19 @@ test('the answer carries status, address and a content policy', async (t) => {
   assert.equal(answer.headers.get('content-security-policy'), 'sandbox')
 })
 
+test('HEAD asks the service HEAD', async (t) => {
+  const { service, gateway } = await start(
+    t,
+    { 'HEAD /base/x': new Reply(204) },
+    { methods: ['GET'] },
+  )
+  assert.equal((await fetch(`${gateway}/proxies/wiki/x`, { method: 'HEAD' })).status, 204)
+  assert.deepEqual(
+    [...service.requests, ...service.background].map(({ method }) => method),
+    ['HEAD'],
+  )
+})
+
 test('proxies are listed by id and address', async (t) => {
   const { service, gateway } = await start(t, {})
   assert.deepEqual(await (await fetch(`${gateway}/proxies`)).json(), [

@@ -45,6 +45,7 @@ const Rules = z.looseObject({
     })
     .nullish(),
   critical: flag,
+  rareEvents: flag,
   mustHaveData: flag,
   muted: flag,
 })

@@ -1,6 +1,7 @@
 /** Canary configurations: their table, and the operations of kayenta on them. */
 import { randomUUID } from 'node:crypto'
 import type { SQLTagStore } from 'node:sqlite'
+import { formatFinding } from '@fairlead/base/findings/document-finding.ts'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import {
   fieldOf,
@@ -17,6 +18,7 @@ import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { pathValue, queryValues } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance } from 'fastify'
 import { StoredConfiguration } from './configuration-schema.ts'
+import { findRareEvents } from './rare-events.ts'
 
 export const configurationMigrations = [
   `
@@ -152,6 +154,9 @@ export function mountConfigurations(app: FastifyInstance, configurations: Config
     configurations.update(id, request.body)
     return { canaryConfigId: id }
   })
+  app.post('/canaryConfig/warnings', ({ body }) =>
+    findRareEvents(checkBody(StoredConfiguration, body)).map(formatFinding),
+  )
   app.delete('/canaryConfig/:id', (request, reply) => {
     configurations.remove(pathValue(request, 'id'))
     return reply.code(204).send()

@@ -86,7 +86,7 @@ export function answerOptions(methodsOf: (path: string) => string[]): RequestSte
 }
 
 async function sendNothing(reply: FastifyReply): Promise<void> {
-  await reply.code(200).header('content-length', '0').send('')
+  await reply.code(200).header('content-length', '0').send()
 }
 
 export interface SheddingSettings {

@@ -32,7 +32,8 @@ export async function callProxy(
   if (proxy === undefined)
     throw new GatewayError('BAD_ARGUMENT', `No proxy config found with id '${request.id}'`)
   const { method, contentType, body } = request
-  if (!proxy.methods.includes(method))
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (!proxy.methods.includes(method) && !(isRead && proxy.methods.includes('GET')))
     throw new GatewayError(
       'METHOD_NOT_ALLOWED',
       `The proxy ${proxy.id} forwards ${proxy.methods.join(', ')} only.`,
@@ -52,8 +53,7 @@ export async function callProxy(
       body,
     })
     const { location } = answer.headers
-    if (method !== 'GET' || !isRedirect(answer.status) || location === undefined)
-      return { ...answer, url }
+    if (!isRead || !isRedirect(answer.status) || location === undefined) return { ...answer, url }
     const target = URL.parse(location, url)
     if (target?.origin !== url.origin || followed === maxRedirects)
       throw new GatewayError(

@@ -105,6 +105,8 @@ export interface ForwardRule {
 }
 
 export interface OperationRequest {
+  /** As the client sent it: HEAD finds the operation of GET. */
+  readonly method: string
   readonly path: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, QueryValue>>
   readonly otherQuery: Readonly<Record<string, string>>

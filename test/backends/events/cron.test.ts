@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { parseCron } from '../../../packages/engine/events/cron/expression.ts'
 import { nextTime } from '../../../packages/engine/events/cron/next-time.ts'
 import { withoutSpread } from '../../../packages/engine/events/cron/spread.ts'
-import { validateCron } from '../../../packages/engine/events/cron/validation.ts'
+import { describeNever, validateCron } from '../../../packages/engine/events/cron/validation.ts'
 import { createEventsBackend } from '../../../packages/engine/events/events.ts'
 import { startBackends } from '../../support/backends.ts'
 
@@ -35,6 +35,9 @@ const valid: [expression: string, next: string | undefined][] = [
   ['0 0 10 ? * FRIL', '2026-01-30T10:00:00Z'],
   ['0 0 10 ? * L', '2026-01-03T10:00:00Z'],
   ['0 0 10 ? * MON-FRI', '2026-01-01T10:00:00Z'],
+  ['0 0 10 ? * MONDAY,Thursday', '2026-01-01T10:00:00Z'],
+  ['0 0 10 ? MARCH-APRIL FRIDAYL', '2026-03-27T10:00:00Z'],
+  ['0 0 10 ? * TUESDAY#2', '2026-01-13T10:00:00Z'],
   ['0 0 10 ? * FRI-MON', '2026-01-02T10:00:00Z'],
   ['0 0 10 15W * ?', '2026-01-15T10:00:00Z'],
   ['0 0 10 31W * ?', '2026-01-30T10:00:00Z'],
@@ -167,6 +170,7 @@ const descriptions: [expression: string, description: string][] = [
     'At 10:00 AM, on the weekday nearest day 15 of the month, January through March',
   ],
   ['0 0 10 ? * 6#3 2030', 'At 10:00 AM, on the third Friday of the month, only in 2030'],
+  ['0 0 10 ? * MONDAY', 'At 10:00 AM, only on Monday'],
   ['0 0 10 ? * 6L', 'At 10:00 AM, on the last Friday of the month'],
   ['0 0 10 L-3W * ?', 'No description available'],
 ]
@@ -215,3 +219,18 @@ test('events-scenario 25: validation returns a description or the reason of fail
   }
   assert.equal((await backends.ask('echo', 'GET', '/validateCronExpression')).status, 400)
 })
+
+for (const [expression, isNever] of [
+  ['0 0 0 30 2 ?', true],
+  ['0 0 0 31 APRIL ?', true],
+  ['0 0 0 1 1 ? 2020', true],
+  ['H 0 0 29 2 ? 2027', true],
+  ['0 0 0 29 2 ?', false],
+  ['0 0 0 ? * MON#5', false],
+  ['no expression', false],
+] as const) {
+  test(`"${expression}" ${isNever ? 'never comes' : 'is not said never to come'}`, () => {
+    const found = describeNever(expression, { nowMs: Date.UTC(2026, 0, 1), timeZone: 'UTC' })
+    assert.equal(/never comes true/.test(found ?? ''), isNever)
+  })
+}

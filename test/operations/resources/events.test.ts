@@ -107,6 +107,22 @@ test('events-scenario 15: a webhook is passed on byte for byte', async (t) => {
   assert.deepEqual([headers['x-other'], headers.cookie], [undefined, undefined])
 })
 
+for (const [type, body, sent] of [
+  ['text/plain', 'new version', 'text/plain'],
+  ['application/json', '[1]', 'application/json'],
+  ['application/xml', '<a/>', 'application/xml'],
+  ['text/plain', ' {"a": 1}', 'application/json; charset=UTF-8'],
+] as const) {
+  test(`a webhook with ${body.trim()} as ${type} reaches the event service as ${sent}`, async (t) => {
+    const platform = await startPlatform(t, {
+      answers: { 'POST /echo/webhooks/webhook/ci': webhookAnswer },
+    })
+    await platform.ask('POST /webhooks/webhook/ci', body, { 'content-type': type })
+    const [request] = platform.requests()
+    assert.deepEqual([request?.headers['content-type'], request?.body], [sent, body])
+  })
+}
+
 test("a webhook with curl's form type is passed on", async (t) => {
   const platform = await startPlatform(t, {
     answers: { 'POST /echo/webhooks/webhook/ci': webhookAnswer },

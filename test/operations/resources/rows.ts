@@ -931,11 +931,13 @@ export const managedRows: Row[] = [
     id: 'exportResourceUsingGET',
     ask: 'GET /managed/resources/export/aws/prod/cluster/web?serviceAccount=bot',
     call: 'keel GET /export/aws/prod/cluster/web?serviceAccount=bot',
+    answer: 'from: keel\n',
   },
   {
     id: 'exportArtifactUsingGET',
     ask: 'GET /managed/resources/export/artifact/aws/prod/web-main',
     call: 'keel GET /export/artifact/aws/prod/web-main',
+    answer: 'from: keel\n',
   },
   {
     id: 'getResourceHistoryUsingGET',

@@ -29,6 +29,8 @@ interface Rules {
   /** Interquartile ranges beyond which values are left out; undefined: none are. */
   readonly outlierFactor: number | undefined
   readonly critical: boolean
+  /** Whether what most minutes lack counts by how often it occurs; undefined: only if the metric is critical. */
+  readonly rareEvents: boolean | undefined
   readonly mustHaveData: boolean
   readonly measure: 'meanRatio' | 'cles'
   readonly allowed: EffectBounds
@@ -45,6 +47,8 @@ interface Samples {
   readonly experiment: Float64Array
   readonly control: Float64Array
 }
+
+type Side = 'High' | 'Low'
 
 /** Share of the estimated shift by which the confidence interval has to miss 0. */
 const tolerance = 0.25
@@ -87,7 +91,7 @@ export function mayFail(analysis: unknown, values: Measurements): boolean {
 
 /** Whether the sides lie so far apart in the first values that they would with the second ones' shift too. */
 export function staysClear(
-  side: 'High' | 'Low',
+  side: Side,
   analysis: unknown,
   worse: Measurements,
   better: Measurements,
@@ -125,6 +129,10 @@ function rulesOf(analysis: unknown): Rules {
         ? (numberOf(at('outliers', 'outlierFactor')) ?? 3)
         : undefined,
     critical: isTrue(at('critical')),
+    rareEvents:
+      at('rareEvents') === undefined || at('rareEvents') === null
+        ? undefined
+        : isTrue(at('rareEvents')),
     mustHaveData: isTrue(at('mustHaveData')),
     measure,
     allowed: { increase: effect('allowedIncrease'), decrease: effect('allowedDecrease') },
@@ -170,9 +178,12 @@ function compare(
   rules: Rules,
   stats: Record<'experiment' | 'control', SeriesStats>,
 ): Outcome {
-  let side: 'High' | 'Low' | undefined
+  let side: Side | undefined
+  let rareSide: Side | undefined
   try {
     side = sideOf(experiment, control, rules.direction)
+    if (side === undefined) rareSide = rareSideOf(experiment, control, rules.direction)
+    if (rules.rareEvents ?? rules.critical) side ??= rareSide
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     return { classification: 'Error', reason: 'Metric Classification Failed', critical: false }
@@ -180,7 +191,8 @@ function compare(
   const ratio = meanRatio(stats.experiment.mean, stats.control.mean)
   const effect = rules.measure === 'cles' ? shareOfHigher(experiment, control) : ratio
   if (side === undefined || !reaches(side, effect, rules.allowed)) {
-    return { classification: 'Pass', ratio, critical: false }
+    const reason = side === undefined && rareSide !== undefined ? overlooked(name, rareSide) : {}
+    return { classification: 'Pass', ...reason, ratio, critical: false }
   }
   return rules.critical && reaches(side, effect, rules.criticalEffect)
     ? {
@@ -201,7 +213,7 @@ function sideOf(
   experiment: Float64Array,
   control: Float64Array,
   direction: string,
-): 'High' | 'Low' | undefined {
+): Side | undefined {
   const values = [experiment[0], experiment.at(-1), control[0], control.at(-1)]
   if (!values.every(Number.isFinite))
     throw new RangeError('Infinite values have no distance from each other.')
@@ -217,16 +229,42 @@ function sideOf(
     : undefined
 }
 
+/**
+ * Most minutes have no event, so that the median difference is 0 and no interval is clear of it. How often there are events is
+ * compared instead.
+ */
+function rareSideOf(
+  experiment: Float64Array,
+  control: Float64Array,
+  direction: string,
+): Side | undefined {
+  if (!isRare(experiment, control)) return undefined
+  const shift = shiftBetween(experiment, control, confidence)
+  if (direction !== 'decrease' && shift.isHigher()) return 'High'
+  return direction !== 'increase' && shift.isLower() ? 'Low' : undefined
+}
+
+/** At least half of all values are 0, and none is below. */
+function isRare(experiment: Float64Array, control: Float64Array): boolean {
+  const sides = [experiment, control]
+  const zeros = sides.reduce((sum, side) => sum + side.filter((value) => value === 0).length, 0)
+  const lowest = Math.min(...sides.map((side) => side[0] as number))
+  return lowest === 0 && zeros * 2 >= experiment.length + control.length
+}
+
+function overlooked(name: string, side: Side): { reason: string } {
+  const more = side === 'High' ? 'more' : 'fewer'
+  return {
+    reason: `${name} has events in ${more} minutes than the baseline, which the rank test does not see where most values are 0: set rareEvents`,
+  }
+}
+
 function meanRatio(experiment: number, control: number): number {
   return experiment === 0 || control === 0 ? Number.NaN : experiment / control
 }
 
 /** An effect that cannot be computed holds nothing back. */
-function reaches(
-  side: 'High' | 'Low',
-  effect: number,
-  { increase, decrease }: EffectBounds,
-): boolean {
+function reaches(side: Side, effect: number, { increase, decrease }: EffectBounds): boolean {
   if (Number.isNaN(effect)) return true
   return side === 'High' ? effect >= increase : effect <= decrease
 }

@@ -13,6 +13,9 @@ export interface Shift {
   /** Whether the interval can lie above 0, or below: most often not, which is cheaper to find out than its bounds. */
   mayBeHigher(): boolean
   mayBeLower(): boolean
+  /** Whether the ranks differ as they are, by however little. */
+  isHigher(): boolean
+  isLower(): boolean
 }
 
 /** Distinct values in rising order, each with the number of its occurrences, and infinity as their end. */
@@ -51,6 +54,8 @@ export function shiftBetween(
       estimate: all,
       mayBeHigher: () => difference > 0,
       mayBeLower: () => difference < 0,
+      isHigher: () => difference > 0,
+      isLower: () => difference < 0,
     }
   }
   const [upper, lower] = [tally(canary), tally(baseline)]
@@ -74,6 +79,8 @@ export function shiftBetween(
     estimate: () => rootAt(0),
     mayBeHigher: () => from > 0 || statistic(-2 * rootTolerance) >= quantile,
     mayBeLower: () => to < 0 || statistic(2 * rootTolerance) <= -quantile,
+    isHigher: () => statistic(0) >= quantile,
+    isLower: () => statistic(0) <= -quantile,
   }
 }
 

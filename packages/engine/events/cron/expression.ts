@@ -12,7 +12,7 @@ interface Field {
   name: string
   min: number
   max: number
-  /** Names for the values, from the smallest on. */
+  /** Names for the values, from the smallest on; three letters of one are enough. */
   names?: readonly string[]
 }
 
@@ -24,13 +24,16 @@ const month: Field = {
   name: 'month',
   min: 1,
   max: 12,
-  names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
+  names: [
+    ...['JANUARY', 'FEBRUARY', 'MARCH', 'APRIL', 'MAY', 'JUNE', 'JULY', 'AUGUST', 'SEPTEMBER'],
+    ...['OCTOBER', 'NOVEMBER', 'DECEMBER'],
+  ],
 }
 const dayOfWeek: Field = {
   name: 'day of week',
   min: 1,
   max: 7,
-  names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'],
+  names: ['SUNDAY', 'MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY'],
 }
 const year: Field = { name: 'year', min: 1970, max: 2299 }
 
@@ -142,9 +145,9 @@ function parseMonthDay(item: string): string {
 
 function parseWeekDays(text: string): string {
   if (text === 'L') return '7'
-  const last = /^([A-Z]{3}|\d)L$/.exec(text)?.[1]
+  const last = /^([A-Z]{3,}|\d)L$/.exec(text)?.[1]
   if (last !== undefined) return `${parseValue(last, dayOfWeek)}#L`
-  const [, day, nth] = /^([A-Z]{3}|\d)#(\d+)$/.exec(text) ?? []
+  const [, day, nth] = /^([A-Z]{3,}|\d)#(\d+)$/.exec(text) ?? []
   if (day !== undefined) {
     if (Number(nth) < 1 || Number(nth) > 5) throw new Error('The number after "#" is 1 to 5.')
     return `${parseValue(day, dayOfWeek)}#${nth}`
@@ -195,7 +198,8 @@ function run(start: number, end: number, step: number, field: Field): number[] {
 }
 
 function parseValue(text: string, field: Field): number {
-  const named = field.names?.indexOf(text) ?? -1
+  const named =
+    text.length < 3 ? -1 : (field.names?.findIndex((name) => name.startsWith(text)) ?? -1)
   if (named >= 0) return field.min + named
   if (!/^\d{1,4}$/.test(text)) throw new Error(`"${text}" is no ${field.name}.`)
   const value = Number(text)

@@ -25,9 +25,10 @@ export function validateWithTimes(
   expression: string,
   { nowMs, timeZone }: { nowMs: number; timeZone: string },
 ): ReturnType<typeof validateCron> & Upcoming {
-  const verdict = validateCron(expression)
+  const { response, description } = validateCron(expression)
   const nextTimes = isSpread(expression) ? [] : timesAfter(nowMs, parseCron(expression), timeZone)
-  return { ...verdict, nextTimes, timeZone }
+  const never = describeNever(expression, { nowMs, timeZone })
+  return { response, description: never ?? description, nextTimes, timeZone }
 }
 
 function timesAfter(nowMs: number, cron: CronExpression, timeZone: string): number[] {
@@ -51,12 +52,30 @@ export function validateCron(expression: string): { response: string; descriptio
   }
 }
 
+/**
+ * A sentence about an expression that is valid and whose times never come, such as a 30th of February; undefined for every other text.
+ */
+export function describeNever(
+  expression: string,
+  { nowMs, timeZone }: { nowMs: number; timeZone: string },
+): string | undefined {
+  try {
+    const cron = parseCron(withoutSpread(expression, ''))
+    if (nextTime(cron, nowMs, timeZone) !== undefined) return undefined
+  } catch {
+    return undefined
+  }
+  return `The cron expression "${expression}" never comes true: its dates do not exist, or lie in the past.`
+}
+
 /** For example "At 10:00 AM, only on Thursday". A few forms that are valid have no words. */
 function describeCron(expression: string): string {
   if (isSpread(expression)) return noDescription
   // Words begin with the first value, which a step alone leaves out; what follows the year counts as nothing.
   const fields = expression.trim().toUpperCase().split(/\s+/).slice(0, 7)
-  const text = fields.map((field) => field.replace(/(^|,)\//g, '$1*/')).join(' ')
+  const text = fields
+    .map((field) => field.replace(/(^|,)\//g, '$1*/').replace(/([A-Z]{3})[A-Z]+?(?=L?\b)/g, '$1'))
+    .join(' ')
   try {
     return cronstrue.toString(text, { dayOfWeekStartIndexZero: false })
   } catch {

@@ -8,13 +8,15 @@ import { type ArithmeticOperator, calculate, checkLength, negate } from './arith
 import { createJavaObject, findJavaClass, readConstant } from './java/classes.ts'
 import { type CallContext, JavaClassReference } from './java/java-class.ts'
 import { ExpressionError } from './lexer.ts'
-import { callMethod } from './methods.ts'
+import { callMethod, readGetter } from './methods.ts'
 import type { BinaryOperator, ExpressionNode } from './syntax.ts'
 import {
   areEqual,
   compare,
   countedKeysOf,
+  decapital,
   describe,
+  isBean,
   isList,
   isMap,
   isNull,
@@ -175,8 +177,13 @@ class Evaluation {
   }
 
   #member(value: unknown, name: string): unknown {
-    if (isMap(value)) return Object.hasOwn(value, name) ? value[name] : null
+    if (isMap(value)) {
+      const own = isBean(value) && !Object.hasOwn(value, name) ? decapital(name) : name
+      return Object.hasOwn(value, own) ? value[own] : null
+    }
     if (value instanceof JavaClassReference) return readConstant(value, name)
+    const read = readGetter(value, name)
+    if (read !== undefined) return read
     throw new ExpressionError(`${describe(value)} has no property "${name}".`)
   }
 

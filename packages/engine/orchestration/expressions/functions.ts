@@ -25,6 +25,7 @@ import {
   isNull,
   Real,
   textArgument,
+  toBean,
   toExpressionText,
   toJsonValue,
   Unevaluated,
@@ -267,11 +268,11 @@ function pipelineId(place: ExpressionPlace, name: unknown, application: string):
 function stageObject(stage: Stage, meter?: Meter): JsonObject {
   meter?.spend(stage.tasks.length)
   if (meter !== undefined) spendOnMembers(stage.context, meter)
-  return {
+  return toBean({
     ...stageView(stage),
     hasSucceeded: stage.status === 'SUCCEEDED',
     hasFailed: stage.status === 'TERMINAL',
-  }
+  })
 }
 
 /** Looking for secrets is quick, and what holds some is copied with masks. */
@@ -287,10 +288,10 @@ function spendOnMembers(value: unknown, meter: Meter): void {
 }
 
 export function executionObject(execution: Execution): JsonObject {
-  return {
+  return toBean({
     ...executionView(execution),
     stages: execution.stages.map((stage) => stageObject(stage)),
-  }
+  })
 }
 
 function text(name: string, description: string): FunctionParameter {

@@ -5,6 +5,7 @@
  */
 import { matchesWhole, replaceMatches, splitAt } from '@fairlead/base/regex/bounded-regex.ts'
 import type { Meter } from '@fairlead/base/regex/meter.ts'
+import { isComplete, isHalt, type Status, statuses } from '../statuses.ts'
 import { checkedText, checkLength, longestText, repeat } from './arithmetic.ts'
 import { callJavaMethod, callStatic } from './java/classes.ts'
 import { type CallContext, JavaClassReference, JavaObject } from './java/java-class.ts'
@@ -14,7 +15,9 @@ import {
   areEqual,
   compare,
   countedKeysOf,
+  decapital,
   describe,
+  isBean,
   isList,
   isMap,
   listArgument,
@@ -40,11 +43,30 @@ export function callMethod(
   if (target instanceof JavaClassReference) return callStatic(target, name, args, context)
   if (target instanceof JavaObject && !Object.hasOwn(commonMethods, name))
     return callJavaMethod(target, name, args, context)
+  const read = args.length === 0 && isBean(target) ? beanValue(target, name) : undefined
+  if (read !== undefined) return read
   const methods = methodsOf(target)
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined
   if (method === undefined)
     throw new ExpressionError(`"${name}()" cannot be called on ${describe(target)}.`)
   return method(target as never, args, meter)
+}
+
+/** `getStatus()` of an execution or stage. */
+function beanValue(bean: object, name: string): unknown {
+  const member = /^get([A-Z]\w*)$/.exec(name)?.[1]
+  return member === undefined
+    ? undefined
+    : ownValue(bean as Record<string, unknown>, decapital(member))
+}
+
+/** What a getter `isX()` without arguments says, as SpEL reads it by `.x`. */
+export function readGetter(target: unknown, name: string): unknown {
+  if (isList(target) && name === 'length') return target.length
+  const getter = `is${name[0]?.toUpperCase() ?? ''}${name.slice(1)}`
+  const known = methodsOf(target)
+  if (!Object.hasOwn(known, getter) || isMap(target)) return undefined
+  return (known[getter] as (target: unknown) => unknown)(target)
 }
 
 function methodsOf(target: unknown): Methods {
@@ -61,9 +83,25 @@ const commonMethods: Methods = {
   compareTo: (target: unknown, [other], meter) => compare(target, other, meter),
 }
 
+/** What Orca's enumeration of statuses knows about itself. */
+const statusMethods: Methods = {
+  isComplete: (text: string) => isComplete(toStatus(text)),
+  isHalt: (text: string) => isHalt(toStatus(text)),
+  isSuccessful: (text: string) => ['SUCCEEDED', 'STOPPED', 'SKIPPED'].includes(toStatus(text)),
+  isFailure: (text: string) => ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE'].includes(toStatus(text)),
+}
+
+function toStatus(text: string): Status {
+  if (!Object.hasOwn(statuses, text))
+    throw new ExpressionError(`${describe(text)} is no status of an execution or stage.`)
+  return text as Status
+}
+
 const textMethods: Methods = {
   ...commonMethods,
   length: (text: string) => text.length,
+  name: (text: string) => text,
+  ...statusMethods,
   charAt: (text: string, [at]) => substring(text, wholeArgument(at), wholeArgument(at) + 1),
   isEmpty: (text: string) => text === '',
   isBlank: (text: string) => text.trim() === '',
@@ -94,6 +132,11 @@ const textMethods: Methods = {
 const listMethods: Methods = {
   ...commonMethods,
   size: (list: unknown[]) => list.length,
+  get: (list: unknown[], [at]) => {
+    const item = list[wholeArgument(at)]
+    if (item === undefined) throw new ExpressionError(`The index ${describe(at)} is out of range.`)
+    return item
+  },
   isEmpty: (list: unknown[]) => list.length === 0,
   contains: (list: unknown[], [item], meter) => list.some((each) => areEqual(each, item, meter)),
   containsAll: (list: unknown[], [items], meter) =>
@@ -109,6 +152,8 @@ const listMethods: Methods = {
 const mapMethods: Methods = {
   ...commonMethods,
   size: (map: object, _args, meter) => countedKeysOf(map, meter).length,
+  get: (map: Record<string, unknown>, [key]) => ownValue(map, key) ?? null,
+  getOrDefault: (map: Record<string, unknown>, [key, otherwise]) => ownValue(map, key) ?? otherwise,
   isEmpty: (map: object, _args, meter) => countedKeysOf(map, meter).length === 0,
   containsKey: (map: object, [key]) => typeof key === 'string' && Object.hasOwn(map, key),
   containsValue: (map: Record<string, unknown>, [value], meter) =>
@@ -116,6 +161,10 @@ const mapMethods: Methods = {
   keySet: (map: object, _args, meter) => countedKeysOf(map, meter),
   values: (map: Record<string, unknown>, _args, meter) =>
     countedKeysOf(map, meter).map((key) => map[key]),
+}
+
+function ownValue(map: Record<string, unknown>, key: unknown): unknown {
+  return typeof key === 'string' && Object.hasOwn(map, key) ? map[key] : undefined
 }
 
 const numberMethods: Methods = {

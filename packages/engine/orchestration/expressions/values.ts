@@ -91,6 +91,22 @@ export function isMap(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !ownKinds.some((kind) => value instanceof kind)
 }
 
+/** Executions and stages, whose members Java reads by getters: `status`, `Status` and `getStatus()` are one. */
+const beans = new WeakSet<object>()
+
+export function toBean<T extends object>(value: T): T {
+  beans.add(value)
+  return value
+}
+
+export function isBean(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && beans.has(value)
+}
+
+export function decapital(name: string): string {
+  return `${name[0]?.toLowerCase() ?? ''}${name.slice(1)}`
+}
+
 const ownKinds = [Real, Unevaluated, JavaObject, JavaClassReference]
 
 export function isNull(value: unknown): value is null | undefined {

@@ -11,7 +11,7 @@ import {
   nothing,
   TextList,
 } from '@fairlead/base/json/schemas.ts'
-import { objectOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { formatQuery, pathTo, type QueryValue } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
 import { checkServicePresent, get, ofOptionalService, operationsWith } from '../declare.ts'
@@ -27,6 +27,7 @@ import {
 } from '../demands.ts'
 import type { HttpMethod, Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
+import { withWarnings } from './save-warnings.ts'
 
 const CanaryConfig = model(
   'CanaryConfig',
@@ -72,6 +73,9 @@ const configPath = '/v2/canaryConfig'
 const decided = operationsWith({ demands: decidedByService })
 const configuration = operationsWith({ query: { configurationAccountName } })
 
+const andWarnings =
+  'The header `X-Fairlead-Warnings` names metrics that the judge would pass whatever they do; characters beyond ASCII are percent-encoded.'
+
 const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
   get('getCanaryConfigsUsingGET', configPath, 'List canary configurations', {
     demands: [...application('READ', 'query'), ...filteredBy('applications')],
@@ -82,7 +86,9 @@ const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
   }),
   configuration.post('createCanaryConfigUsingPOST', configPath, 'Create a canary configuration', {
     demands: createsCanaryConfig,
+    description: andWarnings,
     body: CanaryConfig,
+    handle: (request, platform) => save(request, platform, 'POST', '/canaryConfig'),
     answer: SavedCanaryConfig,
   }),
   configuration.get('getCanaryConfigUsingGET', `${configPath}/{id}`, 'Get a canary configuration', {
@@ -97,7 +103,10 @@ const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
     'Update a canary configuration',
     {
       demands: updatesCanaryConfig,
+      description: andWarnings,
       body: CanaryConfig,
+      handle: (request, platform) =>
+        save(request, platform, 'PUT', pathTo`/canaryConfig/${request.path['id'] ?? ''}`),
       answer: SavedCanaryConfig,
     },
   ),
@@ -111,6 +120,19 @@ const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
     },
   ),
 ])
+
+async function save(
+  request: OperationRequest,
+  platform: Platform,
+  method: 'POST' | 'PUT',
+  path: string,
+): Promise<unknown> {
+  checkServicePresent(platform, 'kayenta')
+  const { query, body } = request
+  const answer = await request.json('kayenta', { method, path, query, body })
+  const judge = { service: 'kayenta', path: '/canaryConfig/warnings', document: body } as const
+  return withWarnings(request, platform, judge, answer as JsonObject | undefined)
+}
 
 const offered = operationsWith({ demands: decidedByService, whenDisabled: [] })
 

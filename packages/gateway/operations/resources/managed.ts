@@ -13,9 +13,10 @@ import {
   nothing,
   textModel,
 } from '@fairlead/base/json/schemas.ts'
+import { formatYaml } from '@fairlead/base/json/yaml.ts'
 import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
-import { parseAccept, yamlType } from '../../http/parse-accept.ts'
+import { parseAccept, yamlType, yamlTypeFor } from '../../http/parse-accept.ts'
 import {
   checkDone,
   jsonObject,
@@ -116,14 +117,17 @@ function streamNamed(platform: Platform, folder: string, name: string): Streamed
   return new StreamedAnswer('keel', { path: folder + pathTo`${name}`, headers })
 }
 
-/** Streams what keel exports: YAML, as from Gate, unless the client accepts JSON alone. @throws {GatewayError} NOT_FOUND */
-function streamExport(platform: Platform, path: string, accepted = '*/*'): StreamedAnswer {
+/** What keel exports: YAML, as from Gate, unless the client accepts JSON alone. */
+async function exportFromKeel(
+  request: OperationRequest,
+  platform: Platform,
+  path: string,
+): Promise<unknown> {
   checkServicePresent(platform, 'keel')
-  const isJson = accepted === 'application/json' || parseAccept(accepted, ['yaml']) === undefined
-  return new StreamedAnswer('keel', {
-    path,
-    headers: { accept: isJson ? 'application/json' : yamlType },
-  })
+  const { accept = '*/*' } = request.headers
+  const value = await request.json('keel', { path })
+  if (accept === 'application/json' || parseAccept(accept, ['yaml']) === undefined) return value
+  return new DirectAnswer(200, formatYaml(value), { 'content-type': yamlTypeFor(accept) })
 }
 
 function streamReport(platform: Platform, path: string): StreamedAnswer {
@@ -310,11 +314,11 @@ export const managedResourceOperations: Operation[] = ofOptionalService('keel', 
     {
       description: 'A running resource, as the definition that would manage it.',
       query: { serviceAccount: textModel },
-      handle: async ({ path, query, headers }, platform) => {
-        const { cloudProvider = '', account = '', type = '', name = '' } = path
+      handle: (request, platform) => {
+        const { cloudProvider = '', account = '', type = '', name = '' } = request.path
         const exported =
-          pathTo`/export/${cloudProvider}/${account}/${type}/${name}` + formatQuery(query)
-        return streamExport(platform, exported, headers.accept)
+          pathTo`/export/${cloudProvider}/${account}/${type}/${name}` + formatQuery(request.query)
+        return exportFromKeel(request, platform, exported)
       },
       answer: ManagedResource,
       answerType: yamlType,
@@ -326,13 +330,10 @@ export const managedResourceOperations: Operation[] = ofOptionalService('keel', 
     'Export the artifact of a cluster',
     {
       description: 'The artifact that a cluster runs, as a definition.',
-      handle: async ({ path, headers }, platform) => {
-        const { cloudProvider = '', account = '', clusterName = '' } = path
-        return streamExport(
-          platform,
-          pathTo`/export/artifact/${cloudProvider}/${account}/${clusterName}`,
-          headers.accept,
-        )
+      handle: (request, platform) => {
+        const { cloudProvider = '', account = '', clusterName = '' } = request.path
+        const exported = pathTo`/export/artifact/${cloudProvider}/${account}/${clusterName}`
+        return exportFromKeel(request, platform, exported)
       },
       answer: ManagedArtifact,
       answerType: yamlType,

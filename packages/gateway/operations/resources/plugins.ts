@@ -308,7 +308,7 @@ function forwarded(method: HttpMethod, path: string): Operation {
     description:
       'Forwards to a service that `proxies` lists, without identity and cookies of the caller.',
     ...(method !== 'GET' && { body: { schema: z.unknown(), required: false, raw: true } }),
-    handle: (request, platform) => forward(method, request, platform),
+    handle: forward,
     answer: z.unknown(),
     errors: {
       400: 'No proxy has this id.',
@@ -364,14 +364,13 @@ function gremlinTemplates(kind: 'command' | 'target', id: string): Operation {
 }
 
 async function forward(
-  method: HttpMethod,
   request: OperationRequest,
   { integrations }: Platform,
 ): Promise<DirectAnswer> {
   const { path, search, headers } = request
   const answer = await callProxy(integrations.proxies, {
     id: path['proxy'] ?? '',
-    method,
+    method: request.method,
     rest: path['rest'] ?? '',
     query: search,
     contentType: headers['content-type'],

@@ -221,7 +221,10 @@ async function receiveWebhook(request: OperationRequest): Promise<StreamedAnswer
   const { type, source } = request.path as { type: string; source: string }
   const body = request.body as Buffer | undefined
   refuseForm(request, body)
-  const headers: Record<string, string> = { ...withoutUser }
+  const headers: Record<string, string> = {
+    ...withoutUser,
+    'content-type': contentTypeOf(request, body),
+  }
   for (const name of eventHeaders) {
     const value = request.headers[name]
     if (typeof value === 'string') headers[name] = value
@@ -232,6 +235,14 @@ async function receiveWebhook(request: OperationRequest): Promise<StreamedAnswer
     rawBody: body ?? '{}',
     headers,
   })
+}
+
+/** A JSON object is one under any name; everything else is what its sender calls it. */
+function contentTypeOf({ headers }: OperationRequest, body: Buffer | undefined): string {
+  const isObject = body === undefined || /^\s*\{/.test(body.toString('latin1', 0, 200))
+  return isObject
+    ? withoutUser['content-type']
+    : (headers['content-type'] ?? withoutUser['content-type'])
 }
 
 /**

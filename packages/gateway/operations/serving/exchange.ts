@@ -102,6 +102,10 @@ export class OperationExchange implements OperationRequest {
     return this.parts.guard
   }
 
+  get method(): string {
+    return this.request.method
+  }
+
   get headers(): FastifyRequest['headers'] {
     return this.request.headers
   }

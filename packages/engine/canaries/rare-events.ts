@@ -1,0 +1,29 @@
+/** Metrics of rare events, which kayenta's rank test does not see rise. @see docs/contracts/canaries.md#rare-events */
+import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
+import { fieldAt, isTrue, textOf } from '@fairlead/base/json/values.ts'
+import type { JudgedMetric } from './judge/judge.ts'
+
+/** Metrics of a configuration that count missing values as 0, and rise unseen where most of them are. */
+export function findRareEvents({
+  metrics,
+}: {
+  readonly metrics?: readonly JudgedMetric[] | null | undefined
+}): DocumentFinding[] {
+  return (metrics ?? []).flatMap(({ name, analysisConfigurations }, index) => {
+    const at = (key: string) => fieldAt(analysisConfigurations, 'canary', key)
+    const given = at('rareEvents') ?? undefined
+    const isCompared = isTrue(given ?? at('critical'))
+    if (isCompared || isTrue(at('muted')) || textOf(at('nanStrategy')) !== 'replace') return []
+    // Who writes false for a metric that decides nothing knows why.
+    if (given !== undefined && !isTrue(at('critical'))) return []
+    const place = `metrics[${index}].analysisConfigurations.canary`
+    return [
+      {
+        severity: 'warning',
+        place,
+        message: `The metric "${name}" counts missing values as 0: where most values are 0, as with rare errors, the rank test passes it however many there are.`,
+        advice: 'Set "rareEvents": true to compare how often there are events.',
+      },
+    ]
+  })
+}
