@@ -1,8 +1,9 @@
 /**
  * A stage as it is stored. What is kept is never changed: an execution gets copies of its stages, of their contexts, outputs, tasks and
- * notes. What is below these is shared and frozen.
+ * notes. What is below these is shared and frozen. A step gets those of active stages only: it reads hundreds and changes a few.
  */
 import type { Stage } from './model.ts'
+import { isActive } from './statuses.ts'
 
 export class KeptStage {
   readonly text: string
@@ -19,23 +20,34 @@ export class KeptStage {
     return this.#parse(this.text) as Stage
   }
 
-  copy(): Stage {
+  copy(isForStep: boolean): Stage {
     this.#stage ??= freeze(this.read())
-    const { context, outputs, tasks, engine } = this.#stage
-    return {
-      ...this.#stage,
-      context: { ...context },
-      outputs: { ...outputs },
-      tasks: tasks.map((task) => ({ ...task, engine: { ...task.engine } })),
-      engine: { ...engine },
-    }
+    const stage = { ...this.#stage }
+    if (!isForStep || isActive(stage.status)) ownParts(stage)
+    return stage
+  }
+
+  /** Gives a stage that a step had for itself what is stored. */
+  restore(stage: Stage | undefined): void {
+    if (stage === undefined || stage.tasks === this.#stage?.tasks) return
+    const copy = this.copy(true)
+    for (const key of Object.keys(stage))
+      if (!Object.hasOwn(copy, key)) delete stage[key as keyof Stage]
+    Object.assign(stage, copy)
   }
 
   /** Whether it is a copy as it was made. It may say no where only a comparison of the texts says yes. */
   isUnchanged(stage: Stage): boolean {
     const kept = this.#stage
+    if (kept === undefined) return false
+    if (stage.tasks === kept.tasks)
+      return (
+        stage.status === kept.status &&
+        stage.endTime === kept.endTime &&
+        stage.context === kept.context &&
+        stage.outputs === kept.outputs
+      )
     return (
-      kept !== undefined &&
       isAlike(stage, kept, copied) &&
       isAlike(stage.context, kept.context) &&
       isAlike(stage.outputs, kept.outputs) &&
@@ -51,6 +63,15 @@ export class KeptStage {
   }
 }
 
+/** Called before a stage that waits or has ended is changed in a step. */
+export function ownParts(stage: Stage): void {
+  if (!Object.isFrozen(stage.tasks)) return
+  stage.context = { ...stage.context }
+  stage.outputs = { ...stage.outputs }
+  stage.tasks = stage.tasks.map((task) => ({ ...task, engine: { ...task.engine } }))
+  stage.engine = { ...stage.engine }
+}
+
 const none: ReadonlySet<string> = new Set()
 /** Members of stages and tasks that are copied, too, and compared by their own members. */
 const copied: ReadonlySet<string> = new Set(['context', 'outputs', 'tasks', 'engine'])
@@ -58,12 +79,9 @@ const copied: ReadonlySet<string> = new Set(['context', 'outputs', 'tasks', 'eng
 /** Whether all members are the very same. */
 function isAlike(one: object, other: object, except = none): boolean {
   const [values, known] = [one, other] as [Record<string, unknown>, Record<string, unknown>]
-  let count = 0
-  for (const key in known) {
-    if (values[key] !== known[key] && !except.has(key)) return false
-    count++
-  }
-  return Object.keys(values).length === count
+  for (const key in known) if (values[key] !== known[key] && !except.has(key)) return false
+  for (const key in values) if (!Object.hasOwn(known, key)) return false
+  return true
 }
 
 function freeze<T>(value: T): T {

@@ -2,7 +2,8 @@
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
 import { KeptStage } from './kept-stage.ts'
-import type { Stage } from './model.ts'
+import type { Execution, Stage } from './model.ts'
+import { isComplete } from './statuses.ts'
 
 /** What stands in a record for a stage: the stage itself, or its id where it has a row. */
 export type StageEntry = string | Stage
@@ -21,6 +22,10 @@ export interface StageChange extends Omit<StoredStages, 'revision'> {
   readonly removed: readonly string[]
 }
 
+interface KeptStages extends StoredStages {
+  readonly execution: Execution | undefined
+}
+
 interface StageForm {
   readonly parse: (text: string) => unknown
   readonly format: (stage: Stage) => string
@@ -34,7 +39,7 @@ export const noStages: StoredStages = { revision: 0, stages: new Map(), length: 
 export class StageRows {
   readonly #sql: SQLTagStore
   readonly #form: StageForm
-  readonly #kept = new LRUCache<string, StoredStages>({ maxSize: maxKeptLength })
+  readonly #kept = new LRUCache<string, KeptStages>({ maxSize: maxKeptLength })
   /** Other processes, before or beside this one, count from other moments. */
   #revision = Date.now() * 1000
 
@@ -47,8 +52,8 @@ export class StageRows {
     return ++this.#revision
   }
 
-  /** @param revision As it was read with the record */
-  load(id: string, revision: number): StoredStages {
+  /** In the order of the record. @param revision As it was read with the record */
+  load(id: string, revision: number, entries: readonly StageEntry[]): StoredStages {
     const kept = this.#kept.get(id)
     if (kept?.revision === revision) return kept
     const rows = this.#sql
@@ -56,18 +61,71 @@ export class StageRows {
       id: string
       body: string
     }[]
-    const stages = new Map(rows.map((row) => [row.id, new KeptStage(row.body, this.#form.parse)]))
+    const texts = new Map(rows.map((row) => [row.id, row.body]))
+    const stages = new Map<string, KeptStage>()
+    for (const entry of entries) {
+      if (typeof entry !== 'string') continue
+      const text = texts.get(entry)
+      if (text === undefined) throw new Error(`The stage ${entry} is missing in the database.`)
+      stages.set(entry, new KeptStage(text, this.#form.parse))
+    }
     return { revision, stages, length: rows.reduce((sum, { body }) => sum + body.length, 0) }
   }
 
-  /** @param isOver Then it is not needed again */
-  keep(id: string, stored: StoredStages, isOver: boolean): void {
-    if (isOver) this.#kept.delete(id)
-    else this.#kept.set(id, stored, { size: stored.length + 1 })
+  /** Characters where it is kept, else bytes. */
+  lengthOf(id: string, revision: number): number {
+    const kept = this.#kept.get(id)
+    if (kept?.revision === revision) return kept.length
+    const row = this.#sql
+      .get`SELECT sum(octet_length(body)) AS bytes FROM orchestration_stages WHERE execution_id = ${id}`
+    return Number(row?.['bytes'] ?? 0)
+  }
+
+  /** @param isForStep Whether the next step may go on with the execution itself, if each of its stages has a row */
+  keep(execution: Execution, stored: StoredStages, isForStep: boolean): void {
+    const { id, status, stages } = execution
+    if (isComplete(status)) return void this.#kept.delete(id)
+    const isWhole = stored.stages.size === stages.length
+    const kept = { ...stored, execution: isForStep && isWhole ? execution : undefined }
+    this.#kept.set(id, kept, { size: stored.length + 1 })
+  }
+
+  /** The execution of the last step, for one step: if that fails, what it has changed is forgotten with it. */
+  take(id: string, readRevision: () => unknown): Execution | undefined {
+    const kept = this.#kept.get(id)
+    if (kept?.execution === undefined || readRevision() !== kept.revision) return undefined
+    const { execution, ...stored } = kept
+    this.#kept.set(id, { ...stored, execution: undefined }, { size: stored.length + 1 })
+    let at = 0
+    for (const one of stored.stages.values()) one.restore(execution.stages[at++])
+    return execution
   }
 
   /** What has to be written so that the rows are the stages. */
-  compare(present: readonly Stage[], { stages: known }: StoredStages): StageChange {
+  compare(present: readonly Stage[], known: StoredStages): StageChange {
+    return this.#compareInOrder(present, known) ?? this.#compareAll(present, known)
+  }
+
+  /** Most steps leave the list as it is. */
+  #compareInOrder(present: readonly Stage[], known: StoredStages): StageChange | undefined {
+    if (present.length !== known.stages.size) return undefined
+    const stages = new Map(known.stages)
+    const written: string[] = []
+    let { length } = known
+    let at = 0
+    for (const [id, before] of known.stages) {
+      const stage = present[at++]
+      if (stage?.id !== id) return undefined
+      const kept = this.#compareOne(stage, before)
+      if (kept === before) continue
+      written.push(id)
+      stages.set(id, kept)
+      length += kept.text.length - before.text.length
+    }
+    return { entries: [...stages.keys()], stages, length, written, removed: [] }
+  }
+
+  #compareAll(present: readonly Stage[], { stages: known }: StoredStages): StageChange {
     const stages = new Map<string, KeptStage>()
     const written: string[] = []
     let length = 0
@@ -81,13 +139,8 @@ export class StageRows {
       length += kept.text.length
       return id
     })
-    return {
-      entries,
-      stages,
-      length,
-      written,
-      removed: [...known.keys()].filter((id) => !stages.has(id)),
-    }
+    const removed = [...known.keys()].filter((id) => !stages.has(id))
+    return { entries, stages, length, written, removed }
   }
 
   #compareOne(stage: Stage, known: KeptStage | undefined): KeptStage {

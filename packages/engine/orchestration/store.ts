@@ -3,6 +3,7 @@ import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '@fairlead/base/json/json.ts'
 import type { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import { SharedPartStore } from '@fairlead/base/storage/shared-parts.ts'
+import type { KeptStage } from './kept-stage.ts'
 import {
   type Execution,
   type ExecutionType,
@@ -85,6 +86,8 @@ export interface EndedRow {
 interface Known {
   readonly body: string
   readonly stages: StoredStages
+  /** The next step may go on with the execution that this one had. */
+  readonly isForStep: boolean
 }
 
 /** Executions among which one is looked for that has started. */
@@ -156,7 +159,10 @@ export class ExecutionStore {
   save(execution: Execution, nextDue: number | undefined): boolean {
     const known = this.#known.get(execution)
     const { change, body } = this.#compare(execution, known?.stages ?? noStages)
-    if (body === known?.body && change.written.length + change.removed.length === 0) return false
+    if (body === known?.body && change.written.length + change.removed.length === 0) {
+      this.#keep(execution, known)
+      return false
+    }
     const { id, status, startTime, engine } = execution
     const revision = this.#stages.nextRevision()
     this.#sql.run`
@@ -180,14 +186,36 @@ export class ExecutionStore {
 
   /** Writes the stages that have changed. A transaction that is rolled back leaves a revision that no record has. */
   #note(execution: Execution, body: string, change: StageChange, revision: number): void {
-    const { id, status } = execution
-    this.#stages.write(id, change)
+    this.#stages.write(execution.id, change)
     const stages = { revision, stages: change.stages, length: change.length }
-    if (stages.length > 0) this.#stages.keep(id, stages, isComplete(status))
-    this.#known.set(execution, { body, stages })
+    const isForStep = this.#known.get(execution)?.isForStep === true
+    this.#keep(execution, { body, stages, isForStep })
+  }
+
+  #keep(execution: Execution, known: Known): void {
+    this.#known.set(execution, known)
+    const { stages, isForStep } = known
+    if (stages.length > 0) this.#stages.keep(execution, stages, isForStep)
   }
 
   load(id: string): Execution | undefined {
+    return this.#load(id, false)
+  }
+
+  /**
+   * For a step of the machine, which calls `ownParts` before it changes a stage that is not active. A long execution that goes on is the
+   * one that the last step had, so that what steps do not change costs them nothing; others get copies.
+   */
+  loadForStep(id: string): Execution | undefined {
+    const execution = this.#stages.take(
+      id,
+      () =>
+        this.#sql.get`SELECT revision FROM orchestration_executions WHERE id = ${id}`?.['revision'],
+    )
+    return execution ?? this.#load(id, true)
+  }
+
+  #load(id: string, isForStep: boolean): Execution | undefined {
     const row = this.#sql
       .get`SELECT body, trigger, revision FROM orchestration_executions WHERE id = ${id}`
     if (row === undefined) return undefined
@@ -195,14 +223,14 @@ export class ExecutionStore {
     const execution = parseStored(body) as Execution
     const entries: readonly StageEntry[] = execution.stages
     const hasRows = entries.some((entry) => typeof entry === 'string')
-    const stages = hasRows ? this.#stages.load(id, Number(row['revision'])) : noStages
+    const stages = hasRows ? this.#stages.load(id, Number(row['revision']), entries) : noStages
     if (hasRows) {
       const isOver = isComplete(execution.status)
-      execution.stages = entries.map((entry) => stageOf(entry, stages, isOver))
-      this.#stages.keep(id, stages, isOver)
+      execution.stages = entries.map((entry) => stageOf(entry, stages, { isOver, isForStep }))
+      this.#stages.keep(execution, stages, false)
     }
     execution.trigger = this.#parseTrigger(execution.id, row['trigger'])
-    this.#known.set(execution, { body, stages })
+    this.#known.set(execution, { body, stages, isForStep })
     return execution
   }
 
@@ -237,13 +265,12 @@ export class ExecutionStore {
     return known === undefined ? 0 : known.body.length + known.stages.length
   }
 
-  /** Bytes of a record that has not been read, its trigger included. */
+  /** Bytes of a record, its trigger included; stages that are in memory count by their characters. */
   storedBytes(id: string): number {
     const row = this.#sql.get`
-      SELECT octet_length(body) + octet_length(trigger) + coalesce((
-        SELECT sum(octet_length(body)) FROM orchestration_stages WHERE execution_id = ${id}), 0) AS bytes
-      FROM orchestration_executions WHERE id = ${id}`
-    return Number(row?.['bytes'] ?? 0)
+      SELECT octet_length(body) + octet_length(trigger) AS bytes, revision FROM orchestration_executions WHERE id = ${id}`
+    if (row === undefined) return 0
+    return Number(row['bytes']) + this.#stages.lengthOf(id, Number(row['revision']))
   }
 
   /** Ends a record that cannot be read: its text is changed in place. @returns undefined when there is none */
@@ -504,12 +531,15 @@ export class ExecutionStore {
   }
 }
 
-/** @param isOver Then nothing is shared: it is not read again soon */
-function stageOf(entry: StageEntry, { stages }: StoredStages, isOver: boolean): Stage {
+/** @param use Of one that is over, nothing is shared: it is not read again soon */
+function stageOf(
+  entry: StageEntry,
+  { stages }: StoredStages,
+  use: { isOver: boolean; isForStep: boolean },
+): Stage {
   if (typeof entry !== 'string') return entry
-  const kept = stages.get(entry)
-  if (kept === undefined) throw new Error(`The stage ${entry} is missing in the database.`)
-  return isOver ? kept.read() : kept.copy()
+  const kept = stages.get(entry) as KeptStage
+  return use.isOver ? kept.read() : kept.copy(use.isForStep)
 }
 
 function formatBody(execution: Execution, entries: readonly StageEntry[]): string {

@@ -5,6 +5,7 @@
 import { PortError } from '@fairlead/base/port-error.ts'
 import { executionFactor } from '../limits.ts'
 import { releaseWaiting, startOrPark } from './concurrency.ts'
+import { ownParts } from './kept-stage.ts'
 import { giveUp, nextDue, wakeTasks } from './machine/run-task.ts'
 import type { Turn } from './machine/turn.ts'
 import { type Execution, type ExecutionType, originOf } from './model.ts'
@@ -40,8 +41,18 @@ export class UnitOfWork {
   }
 
   load(id: string): Execution | undefined {
-    const loaded = this.#executions.get(id) ?? this.#store.load(id)
-    if (loaded !== undefined) this.#executions.set(id, loaded)
+    const known = this.#executions.get(id)
+    for (const stage of known?.stages ?? []) ownParts(stage)
+    return known ?? this.#note(this.#store.load(id))
+  }
+
+  /** For a step of the machine. @see ExecutionStore.loadForStep */
+  loadForStep(id: string): Execution | undefined {
+    return this.#executions.get(id) ?? this.#note(this.#store.loadForStep(id))
+  }
+
+  #note(loaded: Execution | undefined): Execution | undefined {
+    if (loaded !== undefined) this.#executions.set(loaded.id, loaded)
     return loaded
   }
 

@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { openDatabase } from '../../../packages/base/storage/database.ts'
 import { GroupCommit } from '../../../packages/base/storage/group-commit.ts'
 import { migrate } from '../../../packages/base/storage/migrations.ts'
+import { ownParts } from '../../../packages/engine/orchestration/kept-stage.ts'
 import type { Execution, Stage } from '../../../packages/engine/orchestration/model.ts'
 import { orchestrationMigrations } from '../../../packages/engine/orchestration/schema.ts'
 import { ExecutionStore } from '../../../packages/engine/orchestration/store.ts'
@@ -240,4 +241,57 @@ test('what is mentioned, the text and the size count stages, too', (t) => {
   assert.match(store.textOf('e') ?? '', /web:v123/)
   const length = JSON.stringify(stage).length
   assert.ok(store.storedBytes('e') > length && store.sizeOf(store.load('e')!) > length)
+})
+
+test('a step goes on with what the last step has stored, and with nothing else', (t) => {
+  const { db, commits, storeOf } = open(t)
+  const [store, other] = [storeOf(), storeOf()]
+  const waiting: Stage = { ...stageOf('b'), status: 'NOT_STARTED' }
+  const step = (by: typeof store, change: (stages: readonly Stage[]) => void) =>
+    commits.transact(() => {
+      const loaded = by.loadForStep('e')!
+      change(loaded.stages)
+      by.save(loaded, 1)
+      return loaded
+    })
+  const contexts = () =>
+    storeOf()
+      .load('e')!
+      .stages.map(({ context }) => context['step'])
+  commits.transact(() => store.insert(executionOf([stageOf('a'), waiting]), 1))
+  const first = step(store, ([a]) => Object.assign(a!.context, { step: 1 }))
+  const second = step(store, ([, b]) => {
+    ownParts(b!)
+    Object.assign(b!.context, { step: 2 })
+    b!.tasks[0]!.engine.dueAt = 7
+  })
+  assert.equal(second, first)
+  assert.deepEqual([contexts(), storeOf().load('e')], [[1, 2], second])
+
+  // What the step's stage still holds is no change of the record, and what it may share is not its own.
+  Object.assign(second.stages[0]!.context, { step: 'late' })
+  assert.throws(() => Object.assign(store.loadForStep('e')!.stages[1]!.context, { step: 'own' }))
+  step(store, () => undefined)
+  assert.deepEqual(contexts(), [1, 2])
+
+  const fail = () =>
+    step(store, ([a]) => {
+      Object.assign(a!.context, { step: 'failed' })
+      throw new Error('full')
+    })
+  assert.throws(fail, /full/)
+  assert.deepEqual(step(store, () => undefined).stages, storeOf().load('e')!.stages)
+
+  step(other, ([a]) => Object.assign(a!.context, { step: 3 }))
+  step(store, ([a]) => Object.assign(a!.context, { step: Number(a!.context['step']) + 1 }))
+  const changed = store.load('e')!
+  changed.stages = [changed.stages[1]!, stageOf('c')]
+  commits.transact(() => store.save(changed, 1))
+  step(store, ([, c]) => Object.assign(c!.context, { step: 5 }))
+  assert.deepEqual(contexts(), [2, 5])
+  const order = [...db.prepare('SELECT id FROM orchestration_stages ORDER BY id').all()]
+  assert.deepEqual(
+    order.map(({ id }) => id),
+    ['b', 'c'],
+  )
 })

@@ -6,6 +6,7 @@
 import { asksElsewhere } from '../expressions/functions.ts'
 import { isStageEnabled } from '../expressions/stage-condition.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
+import { ownParts } from '../kept-stage.ts'
 import { type Execution, isTopLevel, optionsOf, type Stage, type StagePlace } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete, isFine, isHalt } from '../statuses.ts'
@@ -84,6 +85,7 @@ function awaitsAnswers(run: StageRun): boolean {
 
 function startStage(run: StageRun): void {
   const { execution, stage, turn } = run
+  ownParts(stage)
   const isTooLate = stage.startTimeExpiry !== undefined && turn.now > stage.startTimeExpiry
   if (isTooLate || !isStageEnabled(run)) {
     skipStage(run)

@@ -35,16 +35,16 @@ export function takeDueTasks(
   isTaken: (run: string) => boolean,
 ): StepRun[] {
   const runs: StepRun[] = []
-  for (const [stage, task] of execution.stages.flatMap((stage) =>
-    stage.tasks.map((task) => [stage, task] as const),
-  )) {
-    const { run, dueAt } = task.engine
-    if (task.status !== 'RUNNING' || run === undefined || isTaken(run) || (dueAt ?? 0) > turn.now)
-      continue
-    if (isSpent(turn)) break
-    const taken = takeTask({ execution, stage, task, turn }, run)
-    if (taken !== undefined) runs.push(taken)
-    else advance(execution, turn, stage)
+  for (const stage of [...execution.stages]) {
+    for (const task of stage.tasks) {
+      const { run, dueAt } = task.engine
+      if (task.status !== 'RUNNING' || run === undefined || isTaken(run) || (dueAt ?? 0) > turn.now)
+        continue
+      if (isSpent(turn)) return runs
+      const taken = takeTask({ execution, stage, task, turn }, run)
+      if (taken !== undefined) runs.push(taken)
+      else advance(execution, turn, stage)
+    }
   }
   return runs
 }
