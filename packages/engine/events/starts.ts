@@ -6,14 +6,14 @@ import type { StatementSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { BackOff } from '@fairlead/base/concurrency/back-off.ts'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
-import { textOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { isPassing, PortError } from '@fairlead/base/port-error.ts'
 import { SharedPartStore, sharedPartsMigration } from '@fairlead/base/storage/shared-parts.ts'
 import { createUlid, isExecutionId } from '@fairlead/base/storage/ulid.ts'
 import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
-import { prepareStart, toFailedStart } from './prepare-start.ts'
+import { type Caller, itself, toCaller } from '@fairlead/ports/caller.ts'
+import { type Arrival, readArrival } from '../pipelines/arrivals.ts'
 import type { Start } from './start.ts'
 
 export const startMigrations = [
@@ -188,14 +188,17 @@ export class Starts {
 
   async #submit(executionId: string, start: Start): Promise<void> {
     const { executions, builds } = this.#context.ports
-    const { definition, problem } = await prepareStart(builds, executionId, start, () =>
+    const starter = toStarter(executionId, start)
+    const isManual = start.trigger['type'] === 'manual'
+    const arrival = await readArrival(builds, start, isManual ? starter : itself, () =>
       this.#pause(this.#pauses.buildMs),
     )
+    const definition = toDefinition(executionId, start, arrival)
     const stored = () => void this.#remove.run(executionId)
     await this.#line.run(() =>
-      problem === undefined
-        ? executions.start(definition, stored, toStarter(executionId, start))
-        : executions.recordFailure(definition, problem, stored, toStarter(executionId, start)),
+      isManual && arrival.problems.length > 0
+        ? executions.recordFailure(definition, arrival.problems.join(' '), stored, starter)
+        : executions.start(definition, stored, starter),
     )
   }
 
@@ -263,4 +266,32 @@ export class Starts {
 
 function toStarter(executionId: string, { identity }: Start): Caller {
   return toCaller({ ...identity, 'x-spinnaker-execution-id': executionId })
+}
+
+/** Artifacts of a user are received once, as registries know them. */
+function toDefinition(
+  executionId: string,
+  { pipeline, trigger: { notifications, artifacts, ...trigger } }: Start,
+  arrival: Arrival,
+): JsonObject {
+  return {
+    ...pipeline,
+    executionId,
+    notifications: [...objectsOf(pipeline['notifications']), ...objectsOf(notifications)],
+    expectedArtifacts: objectsOf(pipeline['expectedArtifacts']),
+    receivedArtifacts: arrival.artifacts,
+    trigger: {
+      ...trigger,
+      ...(trigger['type'] !== 'manual' && artifacts !== undefined && { artifacts }),
+      ...(notifications !== undefined && { notifications }),
+      ...arrival.fields,
+    },
+  }
+}
+
+/** What is left of a start that failed: nothing in it can make the orchestrator refuse to record it. */
+function toFailedStart(executionId: string, { pipeline, trigger }: Start): JsonObject {
+  const { payload: _payload, parentPipelineId: _parent, ...kept } = trigger
+  const { application, name, id, type, schema } = pipeline
+  return { application, name, id, type, schema, stages: [], trigger: kept, executionId }
 }

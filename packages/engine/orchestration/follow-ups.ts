@@ -5,7 +5,6 @@ import type { EngineParts } from './engine-parts.ts'
 import { graphOf } from './machine/graph.ts'
 import type { Execution, FollowUp } from './model.ts'
 import { stageTypeOf } from './stages/stage-type.ts'
-import { isComplete } from './statuses.ts'
 import { asFailed } from './submission/prepare-pipeline.ts'
 import { createTaskContext } from './task-context.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
@@ -98,10 +97,7 @@ function settle(
   dependents?: Dependents,
 ): void {
   engine.transact((unit) => {
-    for (const child of dependents?.prepared ?? []) {
-      if (isComplete(child.status)) unit.record(child)
-      else startDependent(engine, unit, child)
-    }
+    for (const child of dependents?.prepared ?? []) startDependent(engine, unit, child)
     const execution = unit.load(executionId)
     const followUp = execution?.engine.followUps.find((each) => each.id === id)
     if (execution === undefined || followUp === undefined) return

@@ -79,7 +79,7 @@ export class UnitOfWork {
   }
 
   /**
-   * Stores and starts an execution, unless one with its id, or an incomplete one with its correlation id, exists: then that one is
+   * Stores an execution, and starts it if it has not failed already, unless one with its id, or an incomplete one with its correlation id, exists: then that one is
    * returned.
    *
    * @throws {PortError} 400 when executions have started one another too often; nothing is changed
@@ -89,7 +89,7 @@ export class UnitOfWork {
     if (existing !== undefined) return existing
     this.#checkLineage(execution)
     this.insert(execution)
-    startOrPark(this, execution)
+    if (!isComplete(execution.status)) startOrPark(this, execution)
     return execution
   }
 

@@ -31,30 +31,27 @@ export function evaluateTrigger(definition: JsonObject, now: number): SettledTri
   const { trigger: given, templateVariables } = toSettle(definition)
   const { parentExecution, parameters, ...rest } = given
   const meter = createExpressionMeter()
-  const problems: string[] = []
+  const problems = new Set<string>()
   const settled: JsonObject = {}
   const trigger = { ...given, parameters: settled }
   const names = { ...trigger, trigger, ...(templateVariables && { templateVariables }) }
   const options = { scope: objectScope(names), now, meter }
-  const settle = (name: string, value: unknown) =>
-    Object.defineProperty(settled, name, { value, enumerable: true, configurable: true })
+  const define = (name: string, get: () => unknown) =>
+    Object.defineProperty(settled, name, { get, enumerable: true, configurable: true })
   const evaluate = (name: string, text: unknown) => {
-    // In a circle, it is the text that was written.
-    settle(name, text)
+    define(name, () => {
+      problems.add(`The parameter "${name}" refers to itself, and reads the text that it was.`)
+      return text
+    })
     const { value, summary } = evaluateTree(text, options)
-    settle(name, value)
+    define(name, () => value)
     const [failure] = Object.values(summary).flat()
     if (failure !== undefined)
-      problems.push(`The parameter "${name}" stays the text that it is. ${failure.description}`)
+      problems.add(`The parameter "${name}" stays the text that it is. ${failure.description}`)
     return value
   }
   const entries = Object.entries(objectOf(parameters))
-  for (const [name, text] of entries)
-    Object.defineProperty(settled, name, {
-      get: () => evaluate(name, text),
-      enumerable: true,
-      configurable: true,
-    })
+  for (const [name, text] of entries) define(name, () => evaluate(name, text))
   const values = Object.fromEntries(entries.map(([name]) => [name, settled[name]]))
   return {
     trigger: {
@@ -62,9 +59,11 @@ export function evaluateTrigger(definition: JsonObject, now: number): SettledTri
       parameters: values,
       ...(parentExecution !== undefined && { parentExecution }),
     },
-    problems,
+    problems: [...problems].slice(0, mostProblems),
   }
 }
+
+const mostProblems = 20
 
 const toSettle = shape({ trigger: objectOf, templateVariables: maybeObject })
 

@@ -53,7 +53,8 @@ async function startPipeline(context: TaskContext): Promise<TaskResult> {
   await context.require('EXECUTE', String(definition['application'] ?? ''))
   const trigger = childTrigger(context, pipelineParameters)
   const start = await context.prepareExecution({ ...definition, trigger })
-  return { status: 'SUCCEEDED', start }
+  if (!isComplete(start.status)) return { status: 'SUCCEEDED', start }
+  return { status: 'TERMINAL', start, context: { exception: childFailure(start) } }
 }
 
 /** The run that this stage has started, and no other: its author could name any in the context. */

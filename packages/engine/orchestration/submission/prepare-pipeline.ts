@@ -21,6 +21,7 @@ import {
   executionFactor,
   type PipelineLimits,
 } from '../../limits.ts'
+import { readArrival } from '../../pipelines/arrivals.ts'
 import { toExpected } from '../../pipelines/artifact-match.ts'
 import { bindExpected } from '../artifact-binding.ts'
 import { artifactsOfExecution, distinctArtifacts } from '../artifacts-at-hand.ts'
@@ -73,6 +74,7 @@ type Phase = (draft: Draft, start: Start) => Partial<Draft> | undefined | Promis
 const phases: readonly Phase[] = [
   expandInstance,
   referenceStages,
+  readReferred,
   settleTrigger,
   bindArtifacts,
   checkRunnable,
@@ -140,6 +142,21 @@ async function expandInstance(
 
 function referenceStages({ given }: Draft, { sources }: Start): Partial<Draft> {
   return { stages: referencedStages(checkStageList(given['stages'], 'stages', sources.limits)) }
+}
+
+/** Reads the build and the packages that a trigger names, unless the event service or a parent has done that. */
+async function readReferred(draft: Draft, { caller, sources }: Start): Promise<Partial<Draft>> {
+  const { given, trigger } = draft
+  const isRead =
+    given['receivedArtifacts'] !== undefined || (trigger['buildInfo'] ?? trigger['parentExecution'])
+  if (isRead || isPlan(draft)) return {}
+  const { artifacts, fields, problems } = await readArrival(
+    sources.ports.builds,
+    { trigger, artifacts: trigger.artifacts },
+    caller,
+  )
+  if (problems.length > 0) throw new StageError([problems.join(' ')])
+  return { trigger: { ...trigger, ...fields, artifacts } }
 }
 
 /** What the start brings is values from here on: artifacts are bound by them, and the stages see the same. */
@@ -336,7 +353,7 @@ function wholeNumber(value: unknown): number {
 }
 
 /**
- * A run that another one starts.
+ * A run that another one starts: one that has failed already says why.
  *
  * @param headers Identity to use
  * @throws {PortError} 400 when the definition cannot be run
@@ -354,11 +371,8 @@ export async function prepareChild(
       : joinUsers([...usersOf(headers['x-spinnaker-user'] ?? ''), ...usersOf(vouchers)])
   const identity = users === undefined ? headers : { ...headers, 'x-spinnaker-user': users }
   const prepared = await preparePipeline(definition, callerAs(identity, parent), sources)
-  if (prepared.kind === 'run') return prepared.execution
-  throw new PortError(
-    400,
-    prepared.kind === 'failed' ? prepared.message : 'A plan cannot be started.',
-  )
+  if (prepared.kind !== 'plan') return prepared.execution
+  throw new PortError(400, 'A plan cannot be started.')
 }
 
 /** Whom a run acts for that another one starts. */

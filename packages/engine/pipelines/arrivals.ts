@@ -1,58 +1,42 @@
-/** Start request for the orchestrator: the definition, its trigger and its build. */
-import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+/** What the trigger of a start refers to: a build with its artifacts, and packages of registries. */
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { Builds } from '@fairlead/ports/builds.ts'
-import { itself, toCaller } from '@fairlead/ports/caller.ts'
-import type { Start } from './start.ts'
+import { type Caller, itself } from '@fairlead/ports/caller.ts'
 
-interface PreparedStart {
-  readonly definition: JsonObject
-  /** Why the execution can only be recorded as failed. */
-  readonly problem: string | undefined
+export interface Arrival {
+  /** Those that were given, as registries know them, and those of the build. */
+  readonly artifacts: JsonObject[]
+  /** Fields of the build for the trigger. */
+  readonly fields: JsonObject
+  /** What cannot be read of the build, as sentences. */
+  readonly problems: readonly string[]
 }
 
 const buildTries = 5
 
 /**
- * @param pause Between two readings of a build
+ * @param as Reads the build. Who starts a pipeline by hand chooses it, and so has to be allowed to read it
+ * @param pause Between two readings of a build; without it, it is read once
  * @see docs/contracts/events.md#from-event-to-start, steps 8 and 9
  */
-export async function prepareStart(
+export async function readArrival(
   builds: Builds,
-  executionId: string,
-  start: Start,
-  pause: () => Promise<void>,
-): Promise<PreparedStart> {
-  const artifacts = await completeArtifacts(builds, start.artifacts)
-  const build = await loadBuild(builds, start, pause)
-  const { pipeline } = start
-  const { notifications, ...trigger } = start.trigger
-  const isBroken = trigger['type'] === 'manual' && build.problems.length > 0
-  const definition: JsonObject = {
-    ...pipeline,
-    executionId,
-    notifications: [...objectsOf(pipeline['notifications']), ...objectsOf(notifications)],
-    expectedArtifacts: objectsOf(pipeline['expectedArtifacts']),
-    receivedArtifacts: [...artifacts, ...build.artifacts],
-    trigger: {
-      ...trigger,
-      ...(notifications === undefined ? {} : { notifications }),
-      ...build.fields,
-    },
-  }
-  return { definition, problem: isBroken ? build.problems.join(' ') : undefined }
-}
-
-/** What is left of a start that failed: nothing in it can make the orchestrator refuse to record it. */
-export function toFailedStart(executionId: string, { pipeline, trigger }: Start): JsonObject {
-  const { payload: _payload, parentPipelineId: _parent, ...kept } = trigger
-  const { application, name, id, type, schema } = pipeline
-  return { application, name, id, type, schema, stages: [], trigger: kept, executionId }
+  { trigger, artifacts }: { trigger: JsonObject; artifacts: readonly JsonObject[] },
+  as: Caller,
+  pause?: () => Promise<void>,
+): Promise<Arrival> {
+  const given = await completeArtifacts(builds, artifacts)
+  const { fields, problems, ...build } = await loadBuild(builds, trigger, as, pause)
+  return { artifacts: [...given, ...build.artifacts], fields, problems }
 }
 
 /** Artifacts that name a registry's package are replaced by what the registry knows of it; they stay as given when it knows nothing. */
-async function completeArtifacts(builds: Builds, artifacts: JsonObject[]): Promise<JsonObject[]> {
+async function completeArtifacts(
+  builds: Builds,
+  artifacts: readonly JsonObject[],
+): Promise<JsonObject[]> {
   return callInTurns(artifacts, async (artifact) => {
     const [location, name, version] = ['location', 'name', 'version'].map((key) =>
       textOf(artifact[key]),
@@ -76,8 +60,9 @@ interface FoundBuild {
 /** What the build integration knows of the build that the trigger names, if it names one. */
 async function loadBuild(
   builds: Builds,
-  { trigger, identity }: Start,
-  pause: () => Promise<void>,
+  trigger: JsonObject,
+  as: Caller,
+  pause: (() => Promise<void>) | undefined,
 ): Promise<FoundBuild> {
   const found: FoundBuild = { fields: {}, artifacts: [], problems: [] }
   const host = textOf(trigger['master'])
@@ -100,8 +85,6 @@ async function loadBuild(
     return value
   }
   const build = { host, job, number }
-  // Who starts a pipeline by hand chooses the build, and so has to be allowed to read it.
-  const as = trigger['type'] === 'manual' ? toCaller(identity) : itself
   const info = await read('build', () => builds.build(build, as))
   if (info === undefined) return found
   found.fields['buildInfo'] = info
@@ -119,10 +102,11 @@ async function loadBuild(
 /** A clear "no" is not asked again; a service that is down may come back. */
 async function readWithRetry<T>(
   load: () => Promise<T | undefined>,
-  pause: () => Promise<void>,
+  pause: (() => Promise<void>) | undefined,
 ): Promise<{ value?: T; problem?: string }> {
   let problem = ''
-  for (let attempt = 1; attempt <= buildTries; attempt++) {
+  const tries = pause === undefined ? 1 : buildTries
+  for (let attempt = 1; attempt <= tries; attempt++) {
     try {
       const value = await load()
       return value === undefined ? { problem: 'there is no such build.' } : { value }
@@ -133,7 +117,7 @@ async function readWithRetry<T>(
           : 'the build service cannot be reached.'
       if (error instanceof PortError && error.status < 500) return { problem }
     }
-    if (attempt < buildTries) await pause()
+    if (attempt < tries) await pause?.()
   }
   return { problem }
 }
