@@ -190,6 +190,8 @@ interface StageNotes {
   isDry?: boolean
   /** The environment to which the stage and those below it deploy, for all of whom it needs one of the roles. */
   promotesTo?: { name: string; mayPromote: string[] }
+  /** How often users have changed the stage: two changes of the same moment are two. */
+  changes?: number
   /** Who has changed what the stage does, of runs from before `steeredBy`. */
   changedBy?: Identity
 }

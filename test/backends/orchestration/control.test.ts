@@ -127,32 +127,35 @@ test('a judgment takes only an input that it offers', async (t) => {
   await engine.ends(id, 'SUCCEEDED')
 })
 
-test('a judgment counts that comes while roles of an earlier one are asked for', async (t) => {
-  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
-  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
-  let isDown = true
-  const engine = await startEngine(t, {
-    others: async (_service, { path }) => {
-      if (path.endsWith('/bob')) return { status: 200, body: { roles: [{ name: 'ops' }] } }
-      if (!path.endsWith('/ann')) return { status: 404, body: undefined }
-      if (isDown) {
-        isDown = false
-        throw new Error('connection refused')
-      }
-      ask()
-      await answered
-      return { status: 200, body: { roles: [] } }
-    },
+// The clock stands still: both judgments are of the same millisecond.
+for (const second of ['bob', 'ann']) {
+  test(`a judgment of ${second} counts that comes while roles of an earlier one of ann are asked for`, async (t) => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+    let asks = 0
+    const engine = await startEngine(t, {
+      others: async (_service, { path }) => {
+        const isOfAnn = path.endsWith('/ann')
+        if (!isOfAnn && !path.endsWith('/bob')) return { status: 404, body: undefined }
+        if (isOfAnn) asks++
+        // Of each judgment of ann, the first question is that of the request, and the second that of the stage.
+        if (isOfAnn && asks % 2 === 1) throw new Error('connection refused')
+        if (!isOfAnn || asks > 2) return { status: 200, body: { roles: [{ name: 'ops' }] } }
+        ask()
+        await answered
+        return { status: 200, body: { roles: [] } }
+      },
+    })
+    const id = await engine.run({ stages: [{ ...J('1'), requiredJudgmentRoles: ['ops'] }] })
+    await patch(engine, id, '1', { judgmentStatus: 'continue' }, 'ann')
+    await asked
+
+    await patch(engine, id, '1', { judgmentStatus: 'continue' }, second)
+    answer()
+
+    await engine.ends(id, 'SUCCEEDED')
   })
-  const id = await engine.run({ stages: [{ ...J('1'), requiredJudgmentRoles: ['ops'] }] })
-  await patch(engine, id, '1', { judgmentStatus: 'continue' }, 'ann')
-  await asked
-
-  await patch(engine, id, '1', { judgmentStatus: 'continue' }, 'bob')
-  answer()
-
-  await engine.ends(id, 'SUCCEEDED')
-})
+}
 
 test('a judgment counts soon after the permission service is back', async (t) => {
   let isBack = false

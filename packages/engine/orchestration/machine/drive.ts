@@ -1,5 +1,4 @@
 /** Turns of an execution: what is decided at once, what has to be handed out, and what the outcome of a step means. */
-import { isDeepStrictEqual } from 'node:util'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Execution, Stage } from '../model.ts'
 import type { TaskResult } from '../stages/stage-type.ts'
@@ -84,7 +83,7 @@ export function applyOutcome(run: StepRun, outcome: Outcome, submit: Submit): vo
 /** A user who steers a stage while its step is out has the last word, and is heard at once. @param launched As the step has seen it */
 export function heedSteering(outcome: Outcome, stage: Stage, launched: Stage): Outcome {
   if ('error' in outcome || outcome.result.status !== 'RUNNING') return outcome
-  if (isDeepStrictEqual(stage.lastModified, launched.lastModified)) return outcome
+  if (stage.engine.changes === launched.engine.changes) return outcome
   const { result } = outcome
   const context = Object.fromEntries(
     Object.entries(result.context ?? {}).filter(([key]) => !steeringKeys.has(key)),

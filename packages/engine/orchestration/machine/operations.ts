@@ -110,6 +110,7 @@ export function patchStage(run: StageRun, changes: JsonObject, modifier: Identit
     !!stage.context['judgmentStatus'] &&
     !('judgmentStatus' in allowed)
   stage.context = { ...stage.context, ...keepMasked(allowed, stage.context) }
+  stage.engine.changes = (stage.engine.changes ?? 0) + 1
   if (!isJudged) {
     stage.context['lastModifiedBy'] = modifier.user
     stage.lastModified = { ...modifier, lastModifiedTime: turn.now }
