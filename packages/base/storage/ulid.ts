@@ -1,9 +1,13 @@
 /** Identifiers of executions and stages: ULIDs, whose text order is their order of creation. */
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const randomBits = 80n
 const randomRange = 1n << randomBits
+const partBits = 50n
+const partMask = (1n << partBits) - 1n
+/** Bytes. */
+const randomLength = 10
 
 /**
  * Returns a maker of 26-character ULIDs. Each is greater than the one before, also within one millisecond and when
@@ -12,24 +16,45 @@ const randomRange = 1n << randomBits
 export function createUlids(now: () => number): () => string {
   let last = 0n
   return () => {
-    const fresh = (BigInt(now()) << randomBits) | randomPart()
-    const sameMoment = fresh >> randomBits <= last >> randomBits
-    last = sameMoment ? last + 1n : fresh
+    const moment = BigInt(now())
+    const sameMoment = moment <= last >> randomBits
+    last = sameMoment ? last + 1n : (moment << randomBits) | randomPart()
     return formatUlid(last)
   }
 }
 
+/** Random bytes are drawn for many at once: each call of the generator costs more than all else. */
+const pool = Buffer.alloc(randomLength * 256)
+let taken = pool.length
+
 function randomPart(): bigint {
+  if (taken === pool.length) {
+    randomFillSync(pool)
+    taken = 0
+  }
+  const high = pool.readUInt16BE(taken)
+  const low = pool.readBigUInt64BE(taken + 2)
+  taken += randomLength
   // The upper half stays free so that counting up within one millisecond does not spill into the time.
-  return BigInt(`0x${randomBytes(10).toString('hex')}`) % (randomRange / 2n)
+  return ((BigInt(high) << 64n) | low) & (randomRange / 2n - 1n)
 }
 
 function formatUlid(value: bigint): string {
+  // Of numbers that fit into a double, each with a whole count of characters.
+  const [low, middle, high] = [
+    value & partMask,
+    (value >> partBits) & partMask,
+    value >> (2n * partBits),
+  ]
+  return formatPart(Number(high), 6) + formatPart(Number(middle), 10) + formatPart(Number(low), 10)
+}
+
+function formatPart(value: number, length: number): string {
   let rest = value
   let text = ''
-  for (let place = 0; place < 26; place++) {
-    text = alphabet[Number(rest & 31n)] + text
-    rest >>= 5n
+  for (let place = 0; place < length; place++) {
+    text = alphabet[rest % 32] + text
+    rest = Math.floor(rest / 32)
   }
   return text
 }
