@@ -93,6 +93,7 @@ export function openFront50(call: CallService): StoredDefinitions {
       return objectOf(await read(path, as))
     },
     notificationsAtHand: () => undefined,
+    mayBeFollowed: () => true,
     snapshot: ({ id, timestamp }, as) => {
       const version =
         timestamp === undefined ? '' : `/${timestamp}${formatQuery({ limit: mostSnapshots })}`

@@ -30,6 +30,8 @@ export interface StoredDefinitions {
   triggeredPipelines(wanted: TriggeredBy, as: Caller): Promise<JsonObject[]>
   /** Those that follow the end of another one, and perhaps others. @param word Of its end: `successful`, … */
   followersOf(id: string, word: string, as: Caller): Promise<JsonObject[]>
+  /** Within a transaction. False: no pipeline follows the end of this one. */
+  mayBeFollowed(id: string): boolean
   /** Those with a notification of such a type, and perhaps others. @param isWanted Receives types in lower case */
   notifyingPipelines(isWanted: (type: string) => boolean, as: Caller): Promise<JsonObject[]>
   /** In their order. */

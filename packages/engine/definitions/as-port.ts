@@ -30,6 +30,7 @@ import {
 import { inOrder, reindexed, reorder } from './pipeline-order.ts'
 import { removeNamed } from './pipeline-set.ts'
 import {
+  followedBy,
   readThose,
   savePipeline,
   savePipelines,
@@ -88,6 +89,7 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
     triggeredPipelines: (wanted) => triggeredPipelines(definitions, wanted),
     notifyingPipelines: (isWanted) => readThose(definitions, keysOfNotifying(pipelines, isWanted)),
     followersOf: (id, word) => triggeredBy(definitions, id, word),
+    mayBeFollowed: (id) => followedBy(definitions, id).keys.length > 0,
     pipelinesOf: async (application) =>
       reindexed(inOrder(await parseInTurns(pipelines.textsOfApplication(application)))),
     pipeline: async (id) => pipelines.get(foldName(id)),

@@ -227,16 +227,23 @@ export function triggeredBy(
   id: string,
   status: string,
 ): Promise<JsonObject[]> {
-  const { pipelines, templates } = definitions
-  const parent = textOf(pipelines.get(foldName(id))?.['id']) ?? id
-  const triggersOf = createTriggersOf(templates)
-  const keys = keysOfTriggered(definitions, { types: ['pipeline'], about: [parent] })
+  const triggersOf = createTriggersOf(definitions.templates)
+  const { parent, keys } = followedBy(definitions, id)
   return readThose(
     definitions,
     keys,
     (pipeline) =>
       isEnabled(pipeline) && triggersOf(pipeline).some((trigger) => fires(trigger, parent, status)),
   )
+}
+
+/** The id as it is stored, and the keys of those that may follow. */
+export function followedBy(
+  definitions: Definitions,
+  id: string,
+): { parent: string; keys: readonly string[] } {
+  const parent = textOf(definitions.pipelines.get(foldName(id))?.['id']) ?? id
+  return { parent, keys: keysOfTriggered(definitions, { types: ['pipeline'], about: [parent] }) }
 }
 
 function fires(trigger: JsonObject, parent: unknown, status: string): boolean {

@@ -131,7 +131,7 @@ export class Engine implements EngineParts {
   transact<T>(work: (unit: UnitOfWork) => T): T {
     if (this.#pacer.isRunning) this.#watchClock()
     const turn = createTurn(this.options, this.answers)
-    const unit = new UnitOfWork(turn, this.options.store, this.isInFlight)
+    const unit = new UnitOfWork(turn, this.options, this.isInFlight)
     const { result, touched } = this.options.commits.transact(() => {
       const result = work(unit)
       const touched = unit.finish()

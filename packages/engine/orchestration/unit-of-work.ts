@@ -3,6 +3,7 @@
  * the end, after everything that a completion entails.
  */
 import { PortError } from '@fairlead/base/port-error.ts'
+import type { StoredDefinitions } from '@fairlead/ports/definitions.ts'
 import { executionFactor } from '../limits.ts'
 import { releaseWaiting, startOrPark } from './concurrency.ts'
 import { ownParts } from './kept-stage.ts'
@@ -25,18 +26,25 @@ export function checkFound(
   )
 }
 
+interface UnitParts {
+  readonly store: ExecutionStore
+  readonly ports: { readonly definitions: Pick<StoredDefinitions, 'mayBeFollowed'> }
+}
+
 export class UnitOfWork {
   readonly turn: Turn
   readonly #store: ExecutionStore
+  readonly #ports: UnitParts['ports']
   readonly #isInFlight: (run: string) => boolean
   /** As loaded or last written: the text tells whether there is anything to write. */
   readonly #executions = new Map<string, Execution>()
   readonly #removed = new Map<string, Execution | undefined>()
   readonly #written = new Set<Execution>()
 
-  constructor(turn: Turn, store: ExecutionStore, isInFlight: (run: string) => boolean) {
+  constructor(turn: Turn, { store, ports }: UnitParts, isInFlight: (run: string) => boolean) {
     this.turn = turn
     this.#store = store
+    this.#ports = ports
     this.#isInFlight = isInFlight
   }
 
@@ -201,12 +209,13 @@ export class UnitOfWork {
       if (parent !== undefined && !isComplete(parent.status)) wakeTasks(parent, this.turn.now)
     }
     if (done.type !== 'PIPELINE' || done.pipelineConfigId === undefined) return
-    done.engine.followUps.push({
-      id: this.turn.nextId(),
-      kind: 'start-dependents',
-      dueAt: this.turn.now,
-      attempts: 0,
-    })
+    if (this.#ports.definitions.mayBeFollowed(done.pipelineConfigId))
+      done.engine.followUps.push({
+        id: this.turn.nextId(),
+        kind: 'start-dependents',
+        dueAt: this.turn.now,
+        attempts: 0,
+      })
     releaseWaiting(this, done.pipelineConfigId, done.keepWaitingPipelines)
   }
 
