@@ -6,7 +6,7 @@ import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { measureDbos } from './dbos.ts'
-import { measureDefinitions, measureExecutions } from './engine.ts'
+import { measureDefinitions, measureExecutions, measureWaking } from './engine.ts'
 import { measureLists } from './lists.ts'
 import { type Asked, measure, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { measureMemoryUse } from './memory.ts'
@@ -36,6 +36,7 @@ const parts: Record<string, Part> = {
   lists: measureLists,
   'engine/definitions': measureDefinitions,
   'engine/executions': measureExecutions,
+  'engine/waking': measureWaking,
   'engine/dbos': measureDbos,
   'deployments/balancer': (...given) => measureDeployments('measureBalancer', ...given),
   'deployments/memory': (...given) => measureDeployments('measureAgentMemory', ...given),

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median, print, type Row, round } from './measure.ts'
 import type { BenchOptions } from './options.ts'
-import { post, read } from './standalone.ts'
+import { createApplication, post, read } from './standalone.ts'
 import { logIn, type Scratch, startGateway, type Target } from './targets.ts'
 
 const definitionCounts = [600, 2400, 6000, 20_000]
@@ -13,6 +13,10 @@ const pipelinesEach = 20
 const runsAtATime = 32
 const warmUpRuns = 100
 const oneByOne = 40
+const sleepers = 1000
+/** Until they wake: so long it takes to start them. */
+const sleepSeconds = 45
+const probePauseMs = 10
 const limitMs = 300_000
 
 interface Stored {
@@ -37,6 +41,86 @@ export async function measureExecutions(options: BenchOptions, scratch: Scratch)
     scratch,
     counts.map((executions) => ({ definitions, executions })),
   )
+}
+
+/** Executions whose waits end at the same moment, and what others wait for meanwhile. */
+export async function measureWaking(
+  { dist, isShort }: BenchOptions,
+  scratch: Scratch,
+): Promise<void> {
+  const gateway = await startGateway({ dir: scratch.dir('waking'), dist })
+  const count = isShort ? 100 : sleepers
+  try {
+    const target = await logIn(gateway)
+    const application = 'sleepers'
+    await createApplication(target, application)
+    const stages = [{ refId: '1', type: 'wait', name: 'Wait', waitTime: '${parameters.seconds}' }]
+    for (const [name, seconds] of Object.entries({ sleeper: 1, other: 0 }))
+      await post(target, '/pipelines', {
+        ...{ application, name, stages, triggers: [], limitConcurrent: false },
+        parameterConfig: [{ name: 'seconds', default: String(seconds) }],
+      })
+    const start = (name: string, parameters: object) =>
+      post(target, `/pipelines/${application}/${name}`, { type: 'manual', parameters })
+    // A new process compiles what it runs for the first time.
+    for (let n = 0; n < warmUpRuns; n++) await start('other', {})
+    const wakeMs = Date.now() + sleepSeconds * 1000
+    const refs: string[] = []
+    const send = async () => {
+      for (let n = refs.push(''); n <= count; n = refs.push(''))
+        refs[n - 1] = await start('sleeper', { seconds: (wakeMs - Date.now()) / 1000 })
+    }
+    await Promise.all(Array.from({ length: runsAtATime }, send))
+    if (Date.now() > wakeMs) throw new Error(`${count} starts took longer than ${sleepSeconds} s.`)
+    const [ref = ''] = refs
+    const probes = { GET: () => read(target, ref), start: () => start('other', {}) }
+    const isAwake = async () => {
+      const all = (await read(
+        target,
+        `/applications/${application}/pipelines?limit=1&statuses=RUNNING`,
+      )) as { name: string }[]
+      return !all.some(({ name }) => name === 'sleeper')
+    }
+    await sleep(Math.max(0, wakeMs - 5000 - Date.now()))
+    const before = await probe(probes, async () => Date.now() > wakeMs - 500)
+    await sleep(wakeMs - 50 - Date.now())
+    const cpuUs = gateway.process.cpuUs()
+    const during = await probe(probes, isAwake)
+    const awakeMs = Date.now() - wakeMs
+    const cpuMs = (gateway.process.cpuUs() - cpuUs) / 1000
+    print(
+      `${count} executions wake at once: all have ended after ${round(awakeMs)} ms and ${round(cpuMs)} ms of processor time`,
+      [
+        { when: 'before', ...before },
+        { when: 'meanwhile', ...during },
+      ],
+    )
+  } finally {
+    await gateway.process.stop()
+  }
+}
+
+/** Requests one after another of each kind until it is over. */
+async function probe(
+  probes: Readonly<Record<string, () => Promise<unknown>>>,
+  isOver: () => Promise<boolean>,
+): Promise<Row> {
+  let over = false
+  const rows = Object.entries(probes).map(async ([name, send]) => {
+    const times: number[] = []
+    while (!over) {
+      const begunMs = performance.now()
+      await send()
+      times.push(performance.now() - begunMs)
+      await sleep(probePauseMs)
+    }
+    times.sort((one, other) => one - other)
+    const at = (part: number) => (times[Math.floor((times.length - 1) * part)] ?? 0).toFixed(1)
+    return { [name]: times.length, [`${name} p50 ms`]: at(0.5), [`${name} p99 ms`]: at(0.99) }
+  })
+  while (!(await isOver())) await sleep(100)
+  over = true
+  return Object.assign({}, ...(await Promise.all(rows))) as Row
 }
 
 async function measureAll(
