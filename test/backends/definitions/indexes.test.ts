@@ -147,11 +147,9 @@ async function idsFound({ context, pipelines }: Process, occasion: Occasion): Pr
   }
   const { definitions } = context.ports
   if (trigger['type'] === 'pipeline') {
-    const followers = await definitions.followersOf(
-      String(trigger['pipeline']),
-      'successful',
-      itself,
-    )
+    const parent = String(trigger['pipeline'])
+    const followers = await definitions.followersOf(parent, 'successful', itself)
+    assert.ok(followers.length === 0 || definitions.mayBeFollowed(parent))
     return followers.map(({ id }) => String(id)).sort()
   }
   const scheduled = await loadTriggeredPipelines(definitions, pipelines, { types: ['cron'] })
@@ -165,6 +163,8 @@ test('indexes find what a look at all pipelines finds', async (t) => {
   const dataDir = createFolder('indexes')
   t.after(() => removeFolder(dataDir))
   const processes = [await startProcess(t, dataDir), await startProcess(t, dataDir)]
+  for (const { context } of processes)
+    assert.equal(context.ports.definitions.mayBeFollowed('any'), false)
   for (const seed of [1, 2, 3]) await t.test(`seed ${seed}`, () => compare(processes, seed))
   await t.test('documents of an older version', async (t) => {
     const [first] = processes as [Process]
