@@ -71,9 +71,13 @@ export class Notices {
   /** Called in the transaction in which the events happen. */
   note(events: readonly LifeCycleEvent[]): void {
     const { ports, nextId } = this.#options
+    const known = new Map<string, JsonObject[] | undefined>()
     for (const event of events) {
+      const { application } = event.execution
       for (const notice of noticesOf(event, !ports.events.takesLifeCycle)) {
-        const records = ports.definitions.notificationsAtHand(event.execution.application)
+        if (!known.has(application))
+          known.set(application, ports.definitions.notificationsAtHand(application))
+        const records = known.get(application)
         if (records !== undefined && notificationsOf(event.execution, notice, records).length === 0)
           continue
         this.#sql

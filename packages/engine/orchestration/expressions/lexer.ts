@@ -8,6 +8,14 @@ export type Token =
 /** The expression cannot be read or evaluated; the message is for the author of the pipeline. */
 export class ExpressionError extends Error {
   override readonly name: string = 'ExpressionError'
+
+  constructor(message: string, options?: ErrorOptions) {
+    // An author needs no stack, and it costs more than the evaluation: each start tries what only its stages will know.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
+    super(message, options)
+    Error.stackTraceLimit = stackTraceLimit
+  }
 }
 
 const numberPattern = /0[xX][0-9a-fA-F]+[lL]?|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?[lLfFdD]?/y
