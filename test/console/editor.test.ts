@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { findBarriers, findLostText, showAddress } from '../support/barriers.ts'
+import { findBarriers, findLostText, findPale, showAddress } from '../support/barriers.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -575,7 +575,7 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
         await section.click()
       assert.deepEqual(await findBarriers(page), [], view)
       await page.emulateMedia({ colorScheme: 'dark' })
-      assert.deepEqual(await findBarriers(page, ['color-contrast']), [], `${view} in dark`)
+      assert.deepEqual(await findPale(page), [], `${view} in dark`)
       await page.setViewportSize({ width: 320, height: 900 })
       await show(view)
       const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth')

@@ -6,6 +6,8 @@ import type { Page } from 'playwright-core'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+const desktop = { width: 1280, height: 900 }
+
 /** Shows another address of the console as a link does, which costs less than to load the page again. */
 export async function showAddress(page: Page, path: string): Promise<void> {
   await page.evaluate(`(async () => {
@@ -17,7 +19,7 @@ export async function showAddress(page: Page, path: string): Promise<void> {
 
 /** Shows an address, and finds the barriers of its screen: in light and dark, on narrow screens, and with large text. */
 export async function findBarriersAt(page: Page, path: string): Promise<string[]> {
-  await page.setViewportSize({ width: 1440, height: 900 })
+  await page.setViewportSize(desktop)
   await page.emulateMedia({ colorScheme: 'light' })
   await showAddress(page, path)
   await page.getByRole('heading', { level: 1 }).first().waitFor()
@@ -25,41 +27,89 @@ export async function findBarriersAt(page: Page, path: string): Promise<string[]
   const found = await findBarriers(page)
   await page.emulateMedia({ colorScheme: 'dark' })
   // The editor's test has the navigation in dark.
-  found.push(...(await findBarriers(page, ['color-contrast'], '#main')))
-  for (const width of [320, 390]) {
-    await page.setViewportSize({ width, height: 900 })
-    const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
-    if (wide > 0) found.push(`${wide} px wider than a screen of ${width}`)
-  }
-  return [...found, ...(await findLostText(page))]
+  found.push(...(await findPale(page, '#main')), ...(await findLostText(page)))
+  // The styles are the same up to 600 px: what has room here has it on any phone.
+  await page.setViewportSize({ width: 320, height: 900 })
+  const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+  return [...found, ...(wide > 0 ? [`${wide} px wider than a screen of 320`] : [])]
 }
 
-/** @param rules Those to check; all unless given. @param part Selector of what is checked */
-export async function findBarriers(
-  page: Page,
-  rules?: readonly string[],
-  part = 'html',
-): Promise<string[]> {
-  if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(axe)
-  const wanted =
-    rules === undefined ? { rules: { 'target-size': { enabled: true } } } : { runOnly: rules }
+/** @param part Selector of what is checked; unless given, the dialog that covers the page, or all of it */
+export async function findBarriers(page: Page, part = 'html'): Promise<string[]> {
+  const found = await findViolations(page, part)
+  return [...found, ...(await findPale(page, part)), ...(await findNameless(page))]
+}
+
+async function findViolations(page: Page, part: string): Promise<string[]> {
+  await loadAxe(page)
+  const rules = { 'target-size': { enabled: true }, 'color-contrast': { enabled: false } }
   // Styles are loaded a second time for one rule alone, about styles that turn the page.
-  const options = { ...wanted, preload: false, resultTypes: ['violations'] }
+  const options = { rules, preload: false, resultTypes: ['violations'] }
   const results = (await page.evaluate(
-    `axe.run('${part}', ${JSON.stringify(options)})`,
+    `axe.run(${partOf(part)}, ${JSON.stringify(options)})`,
   )) as AxeResults
-  const found = results.violations.map(({ id, nodes }) => {
-    const places = nodes.filter(
-      ({ target, any }) =>
-        id !== 'target-size' || !(isInChart(target.join(' ')) || any.some(isCovered)),
-    )
-    return { id, places: places.map(({ html }) => html) }
-  })
-  const barriers = found
+  return results.violations
+    .map(({ id, nodes }) => {
+      const places = nodes.filter(
+        ({ target, any }) =>
+          id !== 'target-size' || !(isInChart(target.join(' ')) || any.some(isCovered)),
+      )
+      return { id, places: places.map(({ html }) => html) }
+    })
     .filter(({ places }) => places.length > 0)
     .map(({ id, places }) => `${id}: ${places.join(' ')}`)
-  return rules === undefined ? [...barriers, ...(await findNameless(page))] : barriers
 }
+
+async function loadAxe(page: Page): Promise<void> {
+  if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(axe)
+}
+
+/** In the page. What a dialog covers cannot be used, and is checked without it. */
+function partOf(selector: string): string {
+  return `([...document.querySelectorAll('dialog:modal')].at(-1) ?? document.querySelector('${selector}'))`
+}
+
+/** Colours, sizes and backgrounds of text that axe has found readable: screens have the same ones again and again. */
+const readable = new Set<string>()
+
+/** Text that contrasts too little with its background. @param part As for `findBarriers` */
+export async function findPale(page: Page, part = 'html'): Promise<string[]> {
+  await loadAxe(page)
+  const { pale, passed } = (await page.evaluate(
+    `(${contrasts})(${partOf(part)}, new Set(${JSON.stringify([...readable])}))`,
+  )) as { pale: string[]; passed: string[] }
+  for (const look of passed) readable.add(look)
+  return pale.map((html) => `color-contrast: ${html}`)
+}
+
+const contrasts = `async (part, readable) => {
+  const layers = new Map([[null, '']])
+  const layersOf = (element) => {
+    if (layers.has(element)) return layers.get(element)
+    const { backgroundColor, backgroundImage, opacity, filter, mixBlendMode } = getComputedStyle(element)
+    const own = [backgroundColor, backgroundImage, opacity, filter, mixBlendMode].join()
+    const below = layersOf(element.parentElement)
+    layers.set(element, own === 'rgba(0, 0, 0, 0),none,1,none,normal' ? below : own + ';' + below)
+    return layers.get(element)
+  }
+  const lookOf = (element) => {
+    const { color, fontSize, fontWeight, textShadow } = getComputedStyle(element)
+    return [color, fontSize, fontWeight, textShadow, layersOf(element)].join(';')
+  }
+  const hasText = (element) =>
+    element.matches('input, select, textarea') || [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '')
+  const looks = new Map([part, ...part.querySelectorAll('*')].filter(hasText).map((element) => [element, lookOf(element)]))
+  const include = [...looks.keys()].filter((element) => !readable.has(looks.get(element)))
+  if (include.length === 0) return { pale: [], passed: [] }
+  const { violations, passes } = await axe.run({ include }, {
+    runOnly: ['color-contrast'], preload: false, elementRef: true, resultTypes: ['violations', 'passes'],
+  })
+  const nodesOf = (results) => results.flatMap(({ nodes }) => nodes)
+  return {
+    pale: nodesOf(violations).map(({ html }) => html),
+    passed: nodesOf(passes).flatMap(({ element }) => looks.get(element) ?? []),
+  }
+}`
 
 /** A bar of a chart is as wide as it is: what it leads to has another way. @see WCAG 2.2, 2.5.8, exceptions */
 function isInChart(selector: string): boolean {
@@ -98,7 +148,7 @@ export async function findLostText(page: Page): Promise<string[]> {
   const setTextSize = (standard: number) =>
     devtools.send('Page.setFontSizes', { fontSizes: { standard } })
   await setTextSize(32)
-  await page.setViewportSize({ width: 1280, height: 900 })
+  await page.setViewportSize(desktop)
   await page.evaluate(spacious)
   const lost = (await page.evaluate(lostText)) as string[]
   await page.evaluate('document.adoptedStyleSheets = document.adoptedStyleSheets.slice(0, -1)')
