@@ -1,6 +1,7 @@
 /** Builds of the connected servers, for other capabilities and for the routes. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { asGiven, maybeTexts, objectList, or, shape } from '@fairlead/base/json/shape.ts'
+import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { ownNames } from '@fairlead/base/services/services.ts'
 import type { Access } from '@fairlead/ports/access.ts'
@@ -177,23 +178,26 @@ export function found<Thing>(thing: Thing | undefined, name: string): Thing {
   return thing
 }
 
+const toJobConfig = shape({
+  buildable: asGiven,
+  parameterDefinitionList: objectList(shape({ name: or(textOf, ''), choices: maybeTexts })),
+})
+
 /** @throws {PortError} 400 when the job is disabled, or a value is not one of the choices of its parameter */
 function checkOrder(
   job: string,
   config: JsonObject,
   parameters: Readonly<Record<string, string>>,
 ): void {
-  if (config['buildable'] === false)
+  const { buildable, parameterDefinitionList } = toJobConfig(config)
+  if (buildable === false)
     throw new PortError(400, `The job "${job}" cannot be built: it is disabled. Enable it there.`)
-  for (const definition of objectsOf(config['parameterDefinitionList'])) {
-    const name = textOf(definition['name']) ?? ''
+  for (const { name, choices } of parameterDefinitionList) {
     const value = fieldOf(parameters, name)
-    const choices = definition['choices']
-    if (typeof value !== 'string' || !Array.isArray(choices) || textsOf(choices).includes(value))
-      continue
+    if (typeof value !== 'string' || choices === undefined || choices.includes(value)) continue
     throw new PortError(
       400,
-      `"${value}" is not a choice of the parameter "${name}" of the job "${job}". Use one of ${textsOf(choices).join(', ')}.`,
+      `"${value}" is not a choice of the parameter "${name}" of the job "${job}". Use one of ${choices.join(', ')}.`,
     )
   }
 }
