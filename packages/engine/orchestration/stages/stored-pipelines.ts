@@ -29,9 +29,12 @@ async function savePipeline(context: TaskContext): Promise<TaskResult> {
   return settings.isBulkSavingPipelines ? saveMany(context, settings) : saveOne(context, settings)
 }
 
-type Settings = ValuesOf<typeof saving.fields>
+type StoredPipelineSettings = ValuesOf<typeof saving.fields>
 
-async function saveOne(context: TaskContext, settings: Settings): Promise<TaskResult> {
+async function saveOne(
+  context: TaskContext,
+  settings: StoredPipelineSettings,
+): Promise<TaskResult> {
   const given = decodeObject(settings.pipeline, 'pipeline')
   if (typeof given['name'] !== 'string' || typeof given['application'] !== 'string') {
     throw new StageError(['The pipeline needs a name and an application.'])
@@ -80,7 +83,10 @@ async function storedPlace(context: TaskContext, given: JsonObject): Promise<{ i
   return definedOf({ index: (await context.definitions.pipeline(id))?.['index'] })
 }
 
-async function saveMany(context: TaskContext, settings: Settings): Promise<TaskResult> {
+async function saveMany(
+  context: TaskContext,
+  settings: StoredPipelineSettings,
+): Promise<TaskResult> {
   const pipelines = decodePayload(settings.pipelines, 'pipelines')
   if (!Array.isArray(pipelines))
     throw new StageError(['"pipelines" must be a JSON array in base64.'])

@@ -71,7 +71,7 @@ function settingsOf(context: JsonObject) {
   return readFields(webhook.fields, context)
 }
 
-type Settings = ReturnType<typeof settingsOf>
+type WebhookCallSettings = ReturnType<typeof settingsOf>
 
 /** What the steps note in the context, as clients read it. */
 const toNotes = shape({
@@ -215,7 +215,7 @@ function formOf(fields: JsonObject): URLSearchParams {
   return form
 }
 
-function outcomeOf(settings: Settings, status: number): 'good' | 'again' | 'failed' {
+function outcomeOf(settings: WebhookCallSettings, status: number): 'good' | 'again' | 'failed' {
   if (status >= 200 && status < 400) return 'good'
   const failFast = codesOf(settings.failFastStatusCodes) ?? defaultFailFast
   if (failFast.includes(status)) return 'failed'
@@ -237,7 +237,7 @@ export function callsOwnAddress(context: JsonObject): boolean {
 }
 
 function statusEndpointOf(
-  { statusUrlResolution, statusUrlJsonPath }: Settings,
+  { statusUrlResolution, statusUrlJsonPath }: WebhookCallSettings,
   { url, answer, body }: { url: string; answer: OutsideAnswer; body: unknown },
 ): string | undefined {
   if (statusUrlResolution === 'getMethod') return url
@@ -315,7 +315,7 @@ function statusAt(body: unknown, path: string): unknown {
 
 /** What the answers lack, for the author of the stage; undefined: work that is under way looks like this. */
 function describeNotUnderstood(
-  { statusJsonPath, ...lists }: Settings,
+  { statusJsonPath, ...lists }: WebhookCallSettings,
   value: unknown,
 ): string | undefined {
   if (value === undefined || value === null)
@@ -329,7 +329,7 @@ function describeNotUnderstood(
 
 function monitoredUrl(
   { context }: Stage,
-  { monitorOnly, statusUrlResolution, url, statusEndpoint }: Settings,
+  { monitorOnly, statusUrlResolution, url, statusEndpoint }: WebhookCallSettings,
 ) {
   const own = monitorOnly || statusUrlResolution !== 'getMethod' ? undefined : url
   return own ?? statusEndpoint ?? toCall(toNotes(context).webhook).statusEndpoint ?? url
@@ -337,7 +337,7 @@ function monitoredUrl(
 
 /** @param pastStatusCodes The last one included */
 function isPolledAgain(
-  { retries, retryStatusCodes }: Settings,
+  { retries, retryStatusCodes }: WebhookCallSettings,
   status: number,
   pastStatusCodes: readonly unknown[],
 ): boolean {
@@ -362,7 +362,7 @@ function ended(
 }
 
 function statusOf(
-  settings: Settings,
+  settings: WebhookCallSettings,
   value: unknown,
 ): 'SUCCEEDED' | 'CANCELED' | 'TERMINAL' | 'RUNNING' {
   const wanted = String(value).trim().toLowerCase()
@@ -378,7 +378,10 @@ function statusOf(
   return isIn(lists.terminalStatuses) ? 'TERMINAL' : 'RUNNING'
 }
 
-type StatusLists = Pick<Settings, 'successStatuses' | 'canceledStatuses' | 'terminalStatuses'>
+type StatusLists = Pick<
+  WebhookCallSettings,
+  'successStatuses' | 'canceledStatuses' | 'terminalStatuses'
+>
 
 /** Of stages that name none at all. */
 const usualStatuses: StatusLists = {
@@ -393,7 +396,7 @@ function hasLists({ successStatuses, canceledStatuses, terminalStatuses }: Statu
   )
 }
 
-function progressOf({ progressJsonPath }: Settings, body: unknown): JsonObject {
+function progressOf({ progressJsonPath }: WebhookCallSettings, body: unknown): JsonObject {
   const message = jsonAt(body, progressJsonPath)
   return message === undefined ? {} : { progressMessage: String(message) }
 }

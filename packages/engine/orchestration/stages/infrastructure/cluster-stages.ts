@@ -29,9 +29,9 @@ import { empty } from './strategy-parts.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 import { type TargetsOf, waitAllDownStep, waitEmptyStep, waitGoneStep } from './waits.ts'
 
-type Settings = ValuesOf<typeof clusterChoices>
+type ClusterSettings = ValuesOf<typeof clusterChoices>
 
-function settingsOf(context: JsonObject): Settings {
+function settingsOf(context: JsonObject): ClusterSettings {
   return readFields(clusterChoices, context)
 }
 
@@ -102,7 +102,10 @@ interface ClusterOperation {
   readonly fields?: JsonObject
   readonly effect: Pick<Effect, 'kind' | 'desired'>
   readonly doing: string
-  readonly choose: (settings: Settings, candidates: GroupCandidates) => readonly CloudServerGroup[]
+  readonly choose: (
+    settings: ClusterSettings,
+    candidates: GroupCandidates,
+  ) => readonly CloudServerGroup[]
   readonly wait: StageType['steps'][number]
 }
 

@@ -12,7 +12,7 @@ import type { TaskContext } from '../stage-type.ts'
 import type { ServerGroupTarget } from './cloud-context.ts'
 import { findServerGroupPlace, groupsIn, readShares, requireServerGroup } from './server-groups.ts'
 
-type Settings = ValuesOf<typeof resizing>
+type ResizeSettings = ValuesOf<typeof resizing>
 
 /** The capacity that the stage asks for, given what the server group has now. */
 export async function resizedCapacity(
@@ -30,7 +30,7 @@ async function unpinnedCapacity(
     settings,
     capacity,
     target,
-  }: { settings: Settings; capacity: CloudCapacity; target: ServerGroupTarget },
+  }: { settings: ResizeSettings; capacity: CloudCapacity; target: ServerGroupTarget },
 ): Promise<CloudCapacity> {
   const { resizeType, source, scalePct = 100 } = settings
   const action = resizeType === 'exact' ? 'scale_exact' : settings.action
@@ -83,7 +83,7 @@ function exactCapacity(
   return { min, max, desired }
 }
 
-function stepOf({ scalePct, scaleNum }: Settings, value: number): number {
+function stepOf({ scalePct, scaleNum }: ResizeSettings, value: number): number {
   return scalePct === undefined ? scaleNum : Math.ceil((value * scalePct) / 100)
 }
 
@@ -94,7 +94,7 @@ export function shareOf({ min, max, desired }: CloudCapacity, percentage: number
 }
 
 function pinned(
-  settings: Settings,
+  settings: ResizeSettings,
   { min, max, desired }: CloudCapacity,
   current: CloudCapacity,
 ): CloudCapacity {
