@@ -68,7 +68,7 @@ export function externalServices({ services }: Config['upstreams']): string[] {
   )
 }
 
-interface Means extends Timeouts {
+interface ServiceMeans extends Timeouts {
   readonly report: Reporter
 }
 
@@ -111,7 +111,7 @@ export interface CheckedService {
 async function checkHealth(
   target: CheckedService,
   name: string,
-  { report, answerMs }: Means,
+  { report, answerMs }: ServiceMeans,
 ): Promise<Finding> {
   const { service, address, tls } = target
   const upstreams = openQuestions(

@@ -42,12 +42,12 @@ function createCalls({ answerMs }: Timeouts): CallProvider {
   return createProviderCalls({ connectTimeoutMs: answerMs / 2, readTimeoutMs: answerMs / 2 })
 }
 
-interface Means extends CheckContext {
+interface ProviderMeans extends CheckContext {
   readonly call: CallProvider
   readonly report: Reporter
 }
 
-async function checkProvider(registration: Registration, means: Means): Promise<Finding[]> {
+async function checkProvider(registration: Registration, means: ProviderMeans): Promise<Finding[]> {
   const { issuerUri, nameCase } = registration
   const [first, published] =
     issuerUri === undefined ? [undefined, undefined] : await tryDiscovery(issuerUri, means)
@@ -68,7 +68,7 @@ async function checkProvider(registration: Registration, means: Means): Promise<
 
 async function tryDiscovery(
   issuerUri: string,
-  { call, report }: Means,
+  { call, report }: ProviderMeans,
 ): Promise<[Finding, ProviderMetadata | undefined]> {
   const tried = `read what ${issuerUri} publishes`
   try {
@@ -95,7 +95,7 @@ async function tryDiscovery(
 async function tryAddress(
   what: string,
   url: string | undefined,
-  { call, report }: Means,
+  { call, report }: ProviderMeans,
 ): Promise<Finding | undefined> {
   if (url === undefined) return undefined
   const tried = `GET the ${what} ${showAddress(url)}`
@@ -119,7 +119,7 @@ async function tryAddress(
 
 async function tryKeys(
   url: string,
-  { call, report }: Pick<Means, 'call' | 'report'>,
+  { call, report }: Pick<ProviderMeans, 'call' | 'report'>,
 ): Promise<Finding> {
   const tried = `read the keys at ${showAddress(url)}`
   try {
@@ -142,7 +142,7 @@ async function trySecret(
   registration: Registration,
   { tokenUri, issuer }: Endpoints,
   published: ProviderMetadata | undefined,
-  { call, baseUrl, report }: Means,
+  { call, baseUrl, report }: ProviderMeans,
 ): Promise<Finding | undefined> {
   if (tokenUri === undefined) return undefined
   const { clientId, id } = registration
