@@ -101,7 +101,7 @@ export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
-type RunOptions = Pick<SpawnOptions, 'stdio'> & {
+type BuilderRunOptions = Pick<SpawnOptions, 'stdio'> & {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
 }
@@ -109,7 +109,7 @@ type RunOptions = Pick<SpawnOptions, 'stdio'> & {
 /** @throws {BuilderError} unless it ends with 0 */
 export async function run(
   [name = '', ...args]: readonly string[],
-  options: RunOptions,
+  options: BuilderRunOptions,
 ): Promise<void> {
   const { promise, resolve: ended, reject } = Promise.withResolvers<string | undefined>()
   const child = spawn(name, args, { stdio: ['ignore', 'inherit', 'inherit'], ...options })

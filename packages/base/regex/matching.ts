@@ -15,7 +15,7 @@ interface Thread {
   slots: Slots
 }
 
-interface RunOptions {
+interface MatchOptions {
   from: number
   /** Only a match that begins at `from` counts. */
   isAnchored: boolean
@@ -48,7 +48,7 @@ export class RegexMatcher {
     this.#visited = new Int32Array(program.length)
   }
 
-  run({ from, isAnchored, end, captures = false }: RunOptions): Slots | undefined {
+  run({ from, isAnchored, end, captures = false }: MatchOptions): Slots | undefined {
     let best: Slots | undefined
     let threads: Thread[] = []
     const last = end ?? this.#text.length
