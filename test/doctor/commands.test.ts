@@ -110,8 +110,8 @@ test('a wrong command line is reported with its help', async (t) => {
 test('a configuration with mistakes is a problem of its own', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-guide-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  writeFileSync(join(folder, 'fairlead.yml'), 'server:\n  prot: 1\n')
+  writeFileSync(join(folder, 'fairlead.yml'), 'server:\n  port: web\n')
   const { output, status } = await run(folder, ['doctor'])
   assert.equal(status, 1)
-  assert.match(output, /problem {2}Configuration\n.*\n.*server\.prot/)
+  assert.match(output, /problem {2}Configuration\n.*\n.*server\.port/)
 })
