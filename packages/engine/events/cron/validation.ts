@@ -74,11 +74,16 @@ function describeCron(expression: string): string {
   // Words begin with the first value, which a step alone leaves out; what follows the year counts as nothing.
   const fields = expression.trim().toUpperCase().split(/\s+/).slice(0, 7)
   const text = fields
-    .map((field) => field.replace(/(^|,)\//g, '$1*/').replace(/([A-Z]{3})[A-Z]+?(?=L?\b)/g, '$1'))
+    .map((field) => field.replace(/(^|,)\//g, '$1*/').replace(/[A-Z]{4,}/g, shortName))
     .join(' ')
   try {
     return cronstrue.toString(text, { dayOfWeekStartIndexZero: false })
   } catch {
     return noDescription
   }
+}
+
+/** `FRIDAYL` is the last Friday, `APRIL` a month. */
+function shortName(name: string): string {
+  return name.slice(0, 3) + (name.endsWith('L') && name !== 'APRIL' ? 'L' : '')
 }

@@ -170,7 +170,7 @@ function quotedAs(written: unknown, value: unknown): unknown {
 /** Names with hyphens would be differences. */
 function toNamed<T>(value: T): T {
   if (typeof value === 'string')
-    return value.replace(/(\$\{\s*parameterValues)\.([\w-]*-[\w-]*)(?=\s*\})/g, "$1['$2']") as T
+    return value.replace(/(\$\{\s*parameterValues)\.([\w-]+)(\s*\})/g, "$1['$2']$3") as T
   if (Array.isArray(value)) return value.map(toNamed) as T
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, toNamed(each)])) as T
