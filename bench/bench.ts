@@ -14,6 +14,7 @@ import { type BenchOptions, parseOptions } from './options.ts'
 import { gateways, startPeers } from './peers.ts'
 import { measureRestarts } from './restart.ts'
 import { measureAttacks, measureOverload, measureSoak } from './steady.ts'
+import { measureSteps } from './steps.ts'
 import {
   createScratch,
   logIn,
@@ -37,6 +38,7 @@ const parts: Record<string, Part> = {
   'engine/definitions': measureDefinitions,
   'engine/executions': measureExecutions,
   'engine/waking': measureWaking,
+  'engine/steps': measureSteps,
   'engine/dbos': measureDbos,
   'deployments/balancer': (...given) => measureDeployments('measureBalancer', ...given),
   'deployments/memory': (...given) => measureDeployments('measureAgentMemory', ...given),
