@@ -6,7 +6,6 @@ import { createGzip } from 'node:zlib'
 import type { Config } from '@fairlead/app/config/config.ts'
 import { readDefinitionFile, toLines } from '@fairlead/app/moves/definition-file.ts'
 import type { MovedObject } from '@fairlead/app/moves/kinds.ts'
-import { toSurroundings } from '@fairlead/app/moves/misfits.ts'
 import { openCopy, openForWriting } from '@fairlead/app/moves/open-definitions.ts'
 import { isFront50, readFront50, readGate } from '@fairlead/app/moves/read-remote.ts'
 import { formatReport, writeDefinitions } from '@fairlead/app/moves/write-definitions.ts'
@@ -23,6 +22,7 @@ export const usage = `Usage: fairlead move --from URL|FILE [options]
   --to FILE            write the definitions of this data directory into FILE; Fairlead may run meanwhile
   --dry-run            print the report only; Fairlead may run meanwhile
   --replace            replace objects that exist with other content
+  --strict             refuse objects with errors, such as unknown stage types, instead of reporting them
   --user NAME          name of an administrator, for a Front50 that asks Fiat
   --config FILE        another configuration file; may be repeated, later wins
 
@@ -36,6 +36,7 @@ const options = {
   to: { type: 'string' },
   'dry-run': { type: 'boolean' },
   replace: { type: 'boolean' },
+  strict: { type: 'boolean' },
   user: { type: 'string' },
   ...configOption,
 } as const
@@ -46,6 +47,7 @@ export async function run(args: readonly string[]): Promise<number> {
     to,
     'dry-run': isDry = false,
     replace: replaces = false,
+    strict = false,
     user,
   } = readArguments(args, { command: 'move', options }).values
   if ((from === undefined) === (to === undefined))
@@ -62,7 +64,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const opened = (isDry ? openCopy : openForWriting)(config, openLog('silent').log)
   try {
     const report = await writeDefinitions(opened, objects, {
-      surroundings: toSurroundings(config),
+      isStrict: strict || config.backends.findings.strict,
       replaces,
     })
     process.stdout.write(

@@ -26,3 +26,14 @@ export function isPassing(error: unknown): boolean {
     error.status === 429
   )
 }
+
+/** Why a judge of this process refuses something; undefined when it does not. */
+export function refusalOf(judge: () => void): string | undefined {
+  try {
+    judge()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof PortError)) throw error
+    return error.message
+  }
+}

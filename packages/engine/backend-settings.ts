@@ -5,6 +5,7 @@ import type { checkQuietPeriod } from './events/quiet-period.ts'
 import type { triggerKeys } from './events/trigger-settings.ts'
 import type { pipelineLimitKeys } from './limits.ts'
 import type { NotificationServiceSettings } from './notifications/settings.ts'
+import type { findingKeys } from './orchestration/findings/settings.ts'
 import type { toManifestSettings } from './orchestration/settings.ts'
 import type { scriptKeys } from './orchestration/stages/builds/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
@@ -16,6 +17,7 @@ declare module '@fairlead/ports/backend.ts' {
     readonly quietPeriod: ReturnType<typeof checkQuietPeriod>
     readonly eventLog: ReturnType<typeof eventLogKeys.read>
     readonly triggers: ReturnType<typeof triggerKeys.read>
+    readonly findings: ReturnType<typeof findingKeys.read>
     readonly limits: ReturnType<typeof pipelineLimitKeys.read>
     readonly retention: ReturnType<typeof toRetentionSettings>
     readonly manifests: ReturnType<typeof toManifestSettings>

@@ -7,6 +7,7 @@ import { eventLogKeys } from '@fairlead/engine/events/event-log-settings.ts'
 import { checkQuietPeriod, quietPeriodKeys } from '@fairlead/engine/events/quiet-period.ts'
 import { triggerKeys } from '@fairlead/engine/events/trigger-settings.ts'
 import { pipelineLimitKeys } from '@fairlead/engine/limits.ts'
+import { findingKeys } from '@fairlead/engine/orchestration/findings/settings.ts'
 import { manifestKeys, toManifestSettings } from '@fairlead/engine/orchestration/settings.ts'
 import { scriptKeys } from '@fairlead/engine/orchestration/stages/builds/settings.ts'
 import { retentionKeys, toRetentionSettings } from '@fairlead/engine/retention/settings.ts'
@@ -33,6 +34,7 @@ export const backendGroups = {
   quietPeriod: checked(quietPeriodKeys, checkQuietPeriod),
   eventLog: eventLogKeys,
   triggers: triggerKeys,
+  findings: findingKeys,
   limits: pipelineLimitKeys,
   retention: checked(retentionKeys, toRetentionSettings),
   outside: checked(outsideKeys, toOutsideSettings),

@@ -2,15 +2,22 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { objectsOf } from '@fairlead/base/json/values.ts'
 import type { EmbeddableService } from '@fairlead/base/services/services.ts'
 import { openDatabase } from '@fairlead/base/storage/database.ts'
+import { createStoredDefinitions } from '@fairlead/engine/definitions/as-port.ts'
 import { createDefinitions, type Definitions } from '@fairlead/engine/definitions/collections.ts'
 import { definitionsBackend } from '@fairlead/engine/definitions/definitions.ts'
 import { triggerTypes } from '@fairlead/engine/events/kinds/all.ts'
+import { describeUndeliveredTypes } from '@fairlead/engine/notifications/warnings.ts'
+import { createClouddriver } from '@fairlead/external/clouddriver.ts'
 import { openEcho } from '@fairlead/external/echo.ts'
+import { openIgor } from '@fairlead/external/igor.ts'
 import { openOrca } from '@fairlead/external/orca.ts'
 import type { Backend } from '@fairlead/ports/backend.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
+import type { CallService } from '@fairlead/ports/service-call.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { lockDataDir } from '../hosting/lock.ts'
@@ -68,24 +75,44 @@ function open(
     ...definitionsBackend,
     open(context) {
       definitions = createDefinitions(context)
-      return { routes: () => {} }
+      return { routes: () => {}, ports: { definitions: createStoredDefinitions(definitions) } }
     },
   }
   const call = () => Promise.reject(new Error('No service runs.'))
-  const { orca, echo } = config.upstreams.services
-  // Rules depend on what the engine and the event service take; neither runs.
-  const backends = [
-    store,
-    ...(orca.kind === 'embedded'
-      ? [portAlone('orca', { executions: { ...openOrca(call), runsOtherStages: false } })]
-      : []),
-    ...(echo.kind === 'embedded'
-      ? [portAlone('echo', { events: { ...openEcho(call), triggerTypes } })]
-      : []),
-  ]
+  // Findings depend on what the other services take and have; none of them runs.
+  const backends = [store, ...servicesAlone(config, call)]
   createBackendServer({ backends, db, call, settings: config.backends, log, now: () => timeMs })
   if (definitions === undefined) throw new Error('The definition store did not open.')
   return { definitions, close, setTime: (ms) => (timeMs = ms) }
+}
+
+const toProvider = shape({ accounts: objectsOf })
+
+/** What the configuration says of the embedded services, for findings. */
+function servicesAlone({ backends, upstreams }: Config, call: CallService): Backend[] {
+  const { orca, echo, igor, clouddriver } = upstreams.services
+  const providers = Object.values(backends.infrastructure?.providers ?? {})
+  const accounts = providers.flatMap((provider) => toProvider(provider).accounts)
+  const servers = Object.entries(backends.buildServers).flatMap(([id, settings]) =>
+    Array.isArray(settings) ? objectsOf(settings) : [{ name: id }],
+  )
+  const describeUndelivered = (types: readonly string[]) =>
+    describeUndeliveredTypes(types, backends.notifications.types)
+  const ports = {
+    orca: { executions: { ...openOrca(call), runsOtherStages: false } },
+    echo: { events: { ...openEcho(call), triggerTypes, describeUndelivered } },
+    igor: { builds: { ...openIgor(call), services: async () => servers } },
+    clouddriver: {
+      infrastructure: {
+        ...createClouddriver(call, () => performance.now()),
+        accountsAtHand: () => accounts,
+      },
+    },
+  }
+  const places = { orca, echo, igor, clouddriver }
+  return (['orca', 'echo', 'igor', 'clouddriver'] as const)
+    .filter((service) => places[service].kind === 'embedded')
+    .map((service) => portAlone(service, ports[service]))
 }
 
 function portAlone(service: EmbeddableService, ports: Partial<Ports>): Backend {

@@ -1,5 +1,6 @@
 /** Takes definitions into the store with their histories, and reports what became of each. */
 
+import { placeOf } from '@fairlead/base/findings/document-finding.ts'
 import { shape } from '@fairlead/base/json/shape.ts'
 import {
   type JsonObject,
@@ -9,14 +10,19 @@ import {
   withoutNulls,
 } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
+import { refusalOf } from '@fairlead/base/port-error.ts'
 import type { Definitions } from '@fairlead/engine/definitions/collections.ts'
-import { environmentMisfits } from '@fairlead/engine/definitions/declared-environments.ts'
 import {
   checkNameIsFree,
   checkPipelineTypes,
   checkPlace,
 } from '@fairlead/engine/definitions/pipeline-rules.ts'
-import { refusal, refusalOf } from '@fairlead/engine/definitions/requests.ts'
+import { refusal } from '@fairlead/engine/definitions/requests.ts'
+import {
+  type DocumentKind,
+  findingsOfStored,
+  refuseErrors,
+} from '@fairlead/engine/orchestration/findings/findings.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { PermissionFields } from '@fairlead/ports/rights/application-permissions.ts'
 import {
@@ -27,7 +33,6 @@ import {
   type MovedObject,
   writtenMs,
 } from './kinds.ts'
-import { findMisfits, type MoveSurroundings } from './misfits.ts'
 import type { OpenDefinitions } from './open-definitions.ts'
 
 const toOwner = shape({ name: textOf, application: textOf })
@@ -50,7 +55,8 @@ export interface MoveReport {
 }
 
 interface MoveOptions {
-  readonly surroundings: MoveSurroundings
+  /** Whether objects with errors are refused. */
+  readonly isStrict: boolean
   /** Whether existing objects with other content are replaced. */
   readonly replaces: boolean
 }
@@ -67,7 +73,7 @@ export async function writeDefinitions(
   const report: MoveReport = { counts: new Map(), remarks: [], withoutHistory: 0 }
   db.exec('BEGIN IMMEDIATE')
   try {
-    for await (const object of objects) take(opened, object, { ...options, report })
+    for await (const object of objects) await take(opened, object, { ...options, report })
     db.exec('COMMIT')
     return report
   } catch (error) {
@@ -76,16 +82,29 @@ export async function writeDefinitions(
   }
 }
 
-function take(
+const judgedAs: Readonly<Partial<Record<DefinitionKind, DocumentKind>>> = {
+  pipelines: 'pipeline',
+  strategies: 'strategy',
+  templates: 'template',
+  applications: 'application',
+  notifications: 'notifications',
+}
+
+async function take(
   opened: OpenDefinitions,
   { kind, versions, lacksHistory }: MovedObject,
   options: Reporting,
-): void {
-  const { report, surroundings } = options
+): Promise<void> {
+  const { report, isStrict } = options
+  const { definitions } = opened
   const sent = versions.at(-1) ?? {}
   const title = `${kinds[kind]} / ${nameOf(sent)}`
   let live: JsonObject = {}
-  const problem = refusalOf(() => (live = checkedOf(opened, kind, sent)))
+  const unfit = refusalOf(() => (live = checkedOf(opened, kind, sent)))
+  const judged = unfit === undefined ? judgedAs[kind] : undefined
+  const findings =
+    judged === undefined ? [] : await findingsOfStored(judged, live, definitions.judging)
+  const problem = unfit ?? (isStrict ? refusalOf(() => refuseErrors(findings, live)) : undefined)
   const outcome =
     problem === undefined
       ? put(opened, { kind, versions: [...versions.slice(0, -1), live] }, options)
@@ -97,19 +116,17 @@ function take(
   if (outcome === 'different') note('exists with other content. Use --replace to replace it.')
   if (problem !== undefined) return
   if (lacksHistory === true) report.withoutHistory++
-  const { definitions } = opened
-  const sentences = orphaned(definitions, kind, live)
-  if (kind === 'pipelines' || kind === 'strategies')
-    sentences.push(...findMisfits(definitions, live, surroundings))
-  if (kind === 'applications')
-    sentences.push(...environmentMisfits(live['environments'], surroundings.accounts))
-  sentences.forEach(note)
+  orphaned(definitions, kind, live).forEach(note)
+  // Alike in many places, they are one line.
+  for (const finding of findings)
+    report.remarks.push({ title: `${title}, ${placeOf(finding)}`, sentence: finding.message })
 }
 
 /** Front50 keeps what belonged to an application that was deleted, where the deletion failed. */
 function orphaned({ applications }: Definitions, kind: DefinitionKind, live: JsonObject): string[] {
   const name = toOwner(live)[kind === 'permissions' ? 'name' : 'application']
-  if (kind === 'applications' || name === undefined || applications.has(foldName(name))) return []
+  const isJudged = kind === 'applications' || kind === 'pipelines' || kind === 'strategies'
+  if (isJudged || name === undefined || applications.has(foldName(name))) return []
   return [`The application "${name}" does not exist: create it, or delete this.`]
 }
 

@@ -1,8 +1,8 @@
 /** Findings about what users write: definitions and configuration files. Those about an installation are in `finding.ts`. */
 
 /**
- * `error`: a part of it cannot work as it is written. `warning`: it may not do what is meant. `note`: it has no effect here, and need
- * not have one.
+ * `error`: a part of it cannot work as it is written. `warning`: it is unfinished, or may not do what is meant. `note`: it has no
+ * effect here, and need not have one.
  */
 export type Severity = 'error' | 'warning' | 'note'
 
@@ -12,18 +12,16 @@ export interface DocumentFinding {
   readonly place: string
   /** Name of the stage, of a definition. */
   readonly stage?: string | undefined
-  /** A sentence: what is wrong, and what would happen. */
+  /** Sentences: what is wrong, what would happen, and what to write instead. */
   readonly message: string
-  /** A sentence: what to write instead; absent where the message says it. */
-  readonly advice?: string | undefined
 }
 
-/** In one line: `Stage "deploy", clusters[0].account: …`. */
-export function formatFinding({ place, stage, message, advice }: DocumentFinding): string {
-  const where = [
-    ...(stage === undefined ? [] : [`Stage "${stage}"`]),
-    ...(place === '' ? [] : [place]),
-  ]
-  const text = advice === undefined ? message : `${message} ${advice}`
-  return where.length === 0 ? text : `${where.join(', ')}: ${text}`
+/** In one line: `Stage "deploy": …`, or `triggers[0].source: …`. */
+export function formatFinding(finding: DocumentFinding): string {
+  const where = placeOf(finding)
+  return where === '' ? finding.message : `${where}: ${finding.message}`
+}
+
+export function placeOf({ place, stage }: DocumentFinding): string {
+  return stage === undefined ? place : `Stage "${stage}"`
 }

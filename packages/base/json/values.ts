@@ -97,8 +97,9 @@ export function mapLeaves(value: unknown, change: (leaf: unknown) => unknown): u
   return changed.length === 0 ? value : { ...value, ...Object.fromEntries(changed) }
 }
 
-/** Older definitions carry booleans as text in any case. */
+/** As Spinnaker's services read booleans: also from text in any case, and from numbers but 0. */
 export function isTrue(value: unknown): boolean {
+  if (typeof value === 'number') return value !== 0
   return value === true || (typeof value === 'string' && value.toLowerCase() === 'true')
 }
 

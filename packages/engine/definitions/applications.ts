@@ -26,9 +26,9 @@ import {
   writerOf,
 } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkEnvironments } from './declared-environments.ts'
 import { applicationKey } from './notifications.ts'
 import { isRestricted, removedRestrictions } from './permissions.ts'
+import { checkStrictly } from './pipeline-rules.ts'
 import { removePipeline } from './pipeline-set.ts'
 import { optionalTextField, refusal, sendHistory, sendTexts, storedAt } from './requests.ts'
 import { compareValues, containment } from './search.ts'
@@ -118,11 +118,11 @@ export async function createApplication(
 ): Promise<JsonObject> {
   const body = checkBody(ApplicationFields, given)
   await checkCreator(definitions, writer, body.name ?? '')
+  await checkStrictly(definitions, 'application', body)
   return definitions.write(() => {
     const key = foldName(body.name ?? '')
     if (key !== '' && definitions.applications.has(key))
       throw refusal(`An application named "${body.name}" exists already.`)
-    checkEnvironments(definitions, body.environments, undefined)
     return withPermissions(
       definitions,
       save(definitions, checkRules(toApplication(body, {})), body, writer),
@@ -167,9 +167,9 @@ export async function updateApplication(
     throw refusal(`The name in the body, "${body.name ?? ''}", is not that of the path, "${name}".`)
   }
   await checkCreator(definitions, writer, key)
+  await checkStrictly(definitions, 'application', body)
   return definitions.write(() => {
     const stored = definitions.applications.get(key) ?? {}
-    checkEnvironments(definitions, body.environments, stored['environments'])
     return withPermissions(
       definitions,
       save(definitions, checkRules(toApplication(body, base(stored, body))), body, writer),

@@ -3,16 +3,16 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import { type Collection, DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
+import type { FindingSources } from '../orchestration/findings/findings.ts'
 import { createStageTypes } from '../orchestration/stages/registry.ts'
-import type { StageTypes } from '../orchestration/stages/stage-type.ts'
 import { pipelineMarks, templateMarks } from './marks.ts'
 
 export interface Definitions extends Readonly<Record<CollectionName, DocumentStore>> {
   /** Runs `work` so that all its writes happen or none. */
   write<T>(work: () => T): T
   readonly context: BackendContext
-  /** Types of stages that the embedded engine runs. */
-  readonly stageTypes: StageTypes
+  /** By which findings are made. */
+  readonly judging: FindingSources
 }
 
 const updatedAsText = (ms: number) => ({ updateTs: String(ms) })
@@ -71,6 +71,11 @@ export function createDefinitions(context: BackendContext): Definitions {
     ...(Object.fromEntries(stores) as Record<CollectionName, DocumentStore>),
     write: (work) => inTransaction(context.db, work),
     context,
-    stageTypes: createStageTypes({ ...context.settings, preconfigured: outside.preconfigured }),
+    judging: {
+      stageTypes: createStageTypes({ ...context.settings, preconfigured: outside.preconfigured }),
+      ports: context.ports,
+      now: context.now,
+      timeZone: context.settings.timeZone,
+    },
   }
 }

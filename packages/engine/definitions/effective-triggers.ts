@@ -3,6 +3,7 @@ import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
 import { inheritLists, isTemplateInstance } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { templateOf } from '@fairlead/model/pipeline-templates/references.ts'
+import { isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 
 /** Expressions in inherited triggers are not evaluated: see `mayBe`. */
 export type TriggersOf = (pipeline: JsonObject) => JsonObject[]
@@ -22,8 +23,4 @@ export function createTriggersOf(templates: DocumentStore): TriggersOf {
 /** Whether a field of a trigger has the value, or an expression that may turn out to be it. */
 export function mayBe(field: unknown, test: (value: unknown) => boolean): boolean {
   return test(field) || isExpression(field)
-}
-
-export function isExpression(field: unknown): boolean {
-  return typeof field === 'string' && field.includes('${')
 }

@@ -9,10 +9,10 @@ import {
 } from '@fairlead/base/stores/document-store.ts'
 import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { templateOf } from '@fairlead/model/pipeline-templates/references.ts'
+import { isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import type { TriggeredBy } from '@fairlead/ports/definitions.ts'
 import { triggerKinds } from '../events/kinds/all.ts'
 import { typesOfDefinition } from '../notifications/warnings.ts'
-import { isExpression } from './effective-triggers.ts'
 
 /** Another number when marks change, or what a kind of trigger `awaits`. */
 const rule = 2

@@ -8,8 +8,12 @@ import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { BatchReport } from '@fairlead/ports/definitions.ts'
 import type { Definitions } from './collections.ts'
-import { checkPipeline, checkPipelineTypes, type PipelineBody } from './pipeline-rules.ts'
-import { checkPatterns } from './trigger-patterns.ts'
+import {
+  checkPipeline,
+  checkPipelineTypes,
+  checkStrictly,
+  type PipelineBody,
+} from './pipeline-rules.ts'
 
 interface BatchOptions {
   readonly staleCheck: boolean
@@ -29,7 +33,7 @@ export async function saveBatch(
   entries: readonly unknown[],
   options: BatchOptions,
 ): Promise<BatchReport> {
-  const read = await flatMapInTurns(entries, readEntry, 1)
+  const read = await flatMapInTurns(entries, (entry) => readEntry(definitions, entry), 1)
   for (let round = 1; ; round++) {
     const version = versionOf(definitions)
     const judged = await flatMapInTurns(read, createJudge(definitions, options), 1)
@@ -67,10 +71,13 @@ function versionOf({ pipelines, templates }: Definitions): string {
 }
 
 /** What depends on the entry alone. */
-async function readEntry(entry: unknown): Promise<[Judged<PipelineBody>]> {
+async function readEntry(
+  definitions: Definitions,
+  entry: unknown,
+): Promise<[Judged<PipelineBody>]> {
   try {
     const body = checkPipelineTypes(entry)
-    await checkPatterns(body)
+    await checkStrictly(definitions, 'pipeline', body)
     return [{ accepted: body }]
   } catch (error) {
     return [toFailed(entry, error)]

@@ -4,116 +4,66 @@
  * @see docs/contracts/definitions.md#rules-of-a-save
  */
 import { randomUUID } from 'node:crypto'
-import { formatJson, isRawNumber } from '@fairlead/base/json/json.ts'
+import { formatJson } from '@fairlead/base/json/json.ts'
 import { isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import type { PortError } from '@fairlead/base/port-error.ts'
 import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
-import {
-  Parameter,
-  Pipeline,
-  PipelineStage,
-  PipelineTrigger,
-} from '@fairlead/model/environments/pipeline-models.ts'
 import { templateOf } from '@fairlead/model/pipeline-templates/references.ts'
 import { checkBody, optionalFlagField } from '@fairlead/ports/requests/check-body.ts'
 import { z } from 'zod'
 import { describeBatch, describeExcess, describeLongList, describeOversize } from '../limits.ts'
-import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
+import { type DocumentKind, findingsOf, refuseErrors } from '../orchestration/findings/findings.ts'
 import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'
 import { checkApplicationName } from './application-names.ts'
 import type { Definitions } from './collections.ts'
 import {
   checkArray,
   incomplete,
-  nameText,
   objectField,
   optionalName,
   optionalTextField,
   refusal,
 } from './requests.ts'
-import { checkStages } from './runnable-stages.ts'
-import { checkTriggers } from './usable-triggers.ts'
 
-/** Forms in which older clients send some fields. They are stored as the API document describes them. */
-const olderForms = {
-  text: {
-    schema: z.union([z.string(), z.number()], 'it must be text or a number').nullish(),
-    convert: (value: unknown) =>
-      typeof value === 'number' || isRawNumber(value) ? String(value) : value,
-  },
-  flag: {
-    schema: optionalFlagField,
-    convert: (value: unknown) => (typeof value === 'string' ? isTrue(value) : value),
-  },
-  texts: {
-    schema: z.array(z.union([z.string(), z.number()], 'it must be text or a number')).nullish(),
-    convert: (value: unknown): unknown =>
-      Array.isArray(value) ? value.map(olderForms.text.convert) : value,
-  },
-} as const
+/** Values are those that Front50 takes, which reads flags and numbers from texts; they are stored as they were sent. */
+const flag = z.union([optionalFlagField, z.number()], 'it must be true or false').nullish()
+const whole = z.union([z.int(), z.string().regex(/^-?\d*$/)], 'it must be a whole number').nullish()
+const scalar = z.union([z.string(), z.number(), z.boolean()], 'it must be text').nullish()
+const objects = z.array(objectField, 'it must be a list of objects').nullish()
 
-type Forms = Readonly<Record<string, keyof typeof olderForms>>
-
-const pipelineForms = {
-  disabled: 'flag',
-  limitConcurrent: 'flag',
-  keepWaitingPipelines: 'flag',
-  strategy: 'flag',
-} as const
-const stageForms = { refId: 'text', requisiteStageRefIds: 'texts' } as const
-const triggerForms = { enabled: 'flag', cronExpression: 'text' } as const
-
-function schemasOf(forms: Forms): Record<string, z.ZodType> {
-  return Object.fromEntries(
-    Object.entries(forms).map(([name, form]) => [name, olderForms[form].schema]),
-  )
-}
-
-function converted(object: JsonObject, forms: Forms): JsonObject {
-  const present = Object.entries(forms).filter(([name]) => object[name] !== undefined)
-  return {
-    ...object,
-    ...Object.fromEntries(
-      present.map(([name, form]) => [name, olderForms[form].convert(object[name])]),
-    ),
-  }
-}
-
-function convertedList(list: unknown, forms: Forms): unknown {
-  return Array.isArray(list) ? list.map((each: JsonObject) => converted(each, forms)) : list
-}
-
-/** What the API document says, and what clients send besides: nothing is stored that the document does not describe. */
-const PipelineFields = Pipeline.extend({
+/** What stages, triggers and parameters consist of is for `findings/` to say. */
+const PipelineFields = z.looseObject({
   id: optionalName,
   name: optionalName,
   application: optionalTextField,
-  parameterConfig: z.array(Parameter.extend({ name: nameText })).nullish(),
-  stages: z.array(PipelineStage.extend(schemasOf(stageForms))).nullish(),
-  triggers: z.array(PipelineTrigger.extend(schemasOf(triggerForms))).nullish(),
-  ...schemasOf(pipelineForms),
-  spelEvaluator: optionalTextField,
+  schema: scalar,
+  type: scalar,
+  description: scalar,
+  stages: objects,
+  triggers: objects,
+  parameterConfig: objects,
+  expectedArtifacts: objects,
+  notifications: objects,
+  index: whole,
+  disabled: flag,
+  limitConcurrent: flag,
+  keepWaitingPipelines: flag,
+  strategy: flag,
+  maxConcurrentExecutions: whole,
+  template: objectField.nullish(),
+  spelEvaluator: scalar,
   locked: objectField.nullish(),
-  regenerateCronTriggerIds: optionalFlagField,
-  updateTs: z.union([z.string(), z.number()]).nullish(),
+  regenerateCronTriggerIds: flag,
+  updateTs: scalar,
+  lastModifiedBy: scalar,
 })
 
 /** A pipeline as it was sent, of the declared types but not yet according to the rules. */
 export type PipelineBody = z.infer<typeof PipelineFields> & JsonObject
 
-/**
- * The body in the types that the API document describes.
- *
- * @throws {PortError} 400 when a field has the wrong type.
- */
+/** @throws {PortError} 400 when a field has a type that Front50 would not take */
 export function checkPipelineTypes(body: unknown): PipelineBody {
-  const checked = checkBody(PipelineFields, body)
-  const { stages, triggers } = checked
-  return {
-    ...converted(checked, pipelineForms),
-    ...(stages !== undefined && { stages: convertedList(stages, stageForms) }),
-    ...(triggers !== undefined && { triggers: convertedList(triggers, triggerForms) }),
-  } as PipelineBody
+  return checkBody(PipelineFields, body)
 }
 
 /** @throws {PortError} 422 when application or name are blank (rule 1); 400 when no application can have the name */
@@ -140,7 +90,7 @@ interface SaveOptions {
 }
 
 /**
- * Applies every rule but `checkPatterns`, and answers the document to store, with its id.
+ * Applies every rule but `checkStrictly`, and answers the document to store, with its id.
  *
  * @throws {PortError} 400 or 422 with what is wrong.
  */
@@ -155,11 +105,7 @@ export function checkPipeline(
   if (template !== undefined && !definitions.templates.has(foldName(template)))
     throw refusal(`The pipeline uses the template "${template}", which does not exist.`)
   if (staleCheck) checkFresh(definitions.pipelines, body, user)
-  const cycle = describeStageCycle(body.stages ?? [])
-  if (cycle !== undefined) throw refusal(cycle, [cycle])
   checkBounds(definitions, body)
-  checkStages(definitions, body)
-  checkTriggers(definitions, body)
   const pipeline = toDocument(definitions.pipelines, body)
   checkNameIsFree(definitions.pipelines, pipeline)
   return pipeline
@@ -205,6 +151,21 @@ export function checkBatch({ context }: Definitions, body: unknown): unknown[] {
 
 function refuseExcess(excess: string | undefined): void {
   if (excess !== undefined) throw refusal(excess, [excess])
+}
+
+/**
+ * Where the operator wants it, what can never work is refused. Other requests have their turn meanwhile, thus before the transaction
+ * of a save.
+ *
+ * @throws {PortError} 400 with each error
+ */
+export async function checkStrictly(
+  { context, judging }: Definitions,
+  kind: DocumentKind,
+  document: JsonObject,
+): Promise<void> {
+  if (context.settings.findings.strict)
+    refuseErrors(await findingsOf(kind, document, judging), document)
 }
 
 /** The document to store: name trimmed, id and cron trigger ids filled in, input flags taken out. */

@@ -20,10 +20,9 @@ import { createTriggersOf, mayBe, type TriggersOf } from './effective-triggers.t
 import { keysOfTriggered } from './marks.ts'
 import { saveBatch } from './pipeline-batch.ts'
 import { inOrder, reindexed } from './pipeline-order.ts'
-import { checkBatch, checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
+import { checkBatch, checkPipeline, checkPipelineTypes, checkStrictly } from './pipeline-rules.ts'
 import { namedByPath, pipelineSetRoutes } from './pipeline-set.ts'
 import { checkSameId, missingDefinition, sendAll, sendStored } from './requests.ts'
-import { checkPatterns } from './trigger-patterns.ts'
 
 export function pipelineRoutes(app: FastifyInstance, definitions: Definitions): void {
   pipelineReads(app, definitions)
@@ -142,7 +141,7 @@ export async function savePipeline(
   }
   check()
   // Before the transaction, since other requests have their turn meanwhile.
-  await checkPatterns(body)
+  await checkStrictly(definitions, 'pipeline', body)
   return definitions.write(() => {
     check()
     const pipeline = checkPipeline(definitions, body, { staleCheck, user: writer.user })

@@ -37,17 +37,6 @@ export function refusal(message: string, errors?: string[]): PortError {
   })
 }
 
-/** Why a judge of this process refuses something; undefined when it does not. */
-export function refusalOf(judge: () => void): string | undefined {
-  try {
-    judge()
-    return undefined
-  } catch (error) {
-    if (!(error instanceof PortError)) throw error
-    return error.message
-  }
-}
-
 export function missingDefinition(what: string): PortError {
   return new PortError(404, `There is no ${what}.`, { exception: 'NotFound' })
 }

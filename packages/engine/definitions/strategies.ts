@@ -16,6 +16,7 @@ import {
   checkNameIsFree,
   checkPipelineTypes,
   checkPlace,
+  checkStrictly,
   nameTaken,
   type PipelineBody,
   toDocument,
@@ -23,7 +24,6 @@ import {
 } from './pipeline-rules.ts'
 import { pipelineSetRoutes } from './pipeline-set.ts'
 import { checkSameId, sendAll, storedAt } from './requests.ts'
-import { checkStages } from './runnable-stages.ts'
 
 export function strategyRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { strategies, write } = definitions
@@ -41,8 +41,9 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
 
   app.post('/strategies', async (request) => {
     const writer = await writerOf(definitions, request)
+    const body = checkPipelineTypes(request.body)
+    await checkStrictly(definitions, 'strategy', body)
     write(() => {
-      const body = checkPipelineTypes(request.body)
       checkSaver(writer, strategies, body)
       if (!body.id) checkExactNameIsFree(definitions, body)
       save(definitions, body, writer.user)
@@ -50,8 +51,9 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   })
   app.put('/strategies/:id', async (request) => {
     const writer = await writerOf(definitions, request)
+    const body = checkPipelineTypes(request.body)
+    await checkStrictly(definitions, 'strategy', body)
     return write(() => {
-      const body = checkPipelineTypes(request.body)
       checkSameId(body.id ?? '', pathValue(request, 'id'))
       storedAt(request, 'id', strategies, 'strategy with the id')
       checkSaver(writer, strategies, body)
@@ -67,7 +69,6 @@ function save(definitions: Definitions, sent: PipelineBody, user: string): JsonO
   checkPlace(definitions, strategies, sent)
   const body = withStoredSecrets(strategies, sent)
   checkBounds(definitions, body)
-  checkStages(definitions, body)
   const strategy: JsonObject = { ...toDocument(strategies, body), strategy: true }
   return strategies.put(foldName(String(strategy['id'])), strategy, user)
 }

@@ -4,7 +4,6 @@ import { formatJson } from '@fairlead/base/json/json.ts'
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
-import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { undecorated } from '@fairlead/model/pipeline-templates/references.ts'
 import type { WantedTemplate } from '@fairlead/ports/definitions.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
@@ -19,8 +18,8 @@ import {
   writerOf,
 } from './authorization.ts'
 import type { Definitions } from './collections.ts'
+import { checkStrictly } from './pipeline-rules.ts'
 import { checkSameId, missingDefinition, refusal } from './requests.ts'
-import { checkStages } from './runnable-stages.ts'
 import { compareValues } from './search.ts'
 import {
   checkTemplateBounds,
@@ -32,8 +31,6 @@ import {
   TemplateFields,
   withSecretsOf,
 } from './templates.ts'
-import { checkPatterns } from './trigger-patterns.ts'
-import { checkTriggers } from './usable-triggers.ts'
 
 const tags = ['latest', 'stable', 'unstable', 'experimental', 'test', 'canary']
 
@@ -157,7 +154,8 @@ async function save(
 ): Promise<JsonObject> {
   // A version of another tag comes from one that was read.
   const body = withSecretsOf(definitions, checkBody(TemplateFields, given), versionIds(id))
-  await checkTemplatePipeline(definitions, body)
+  checkTemplateBounds(definitions, body)
+  await checkStrictly(definitions, 'template', body)
   const tag = checkTag((asked ?? body.tag) || undefined)
   return definitions.write(() => {
     const versions = versionsOf(definitions, id)
@@ -214,18 +212,6 @@ function sorted(value: unknown): unknown {
   if (!isObject(value)) return value
   const entries = Object.entries(value).sort(([a], [b]) => compareValues(a, b))
   return Object.fromEntries(entries.map(([key, one]) => [key, sorted(one)]))
-}
-
-/** @throws {PortError} 400 when no instance could run it as it is */
-async function checkTemplatePipeline(
-  definitions: Definitions,
-  template: JsonObject,
-): Promise<void> {
-  checkTemplateBounds(definitions, template)
-  const pipeline = pipelineOf(template)
-  checkStages(definitions, pipeline)
-  await checkPatterns(pipeline)
-  checkTriggers(definitions, pipeline)
 }
 
 function checkTag(tag: string | undefined): string | undefined {

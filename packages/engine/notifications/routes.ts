@@ -1,5 +1,6 @@
 /** Routes of notifications: what is offered, requests to send one, tests, and warnings. */
 
+import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
 import { or, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
@@ -59,8 +60,10 @@ export function notificationRoutes(
     return reason === undefined ? { delivered: true } : { delivered: false, reason }
   })
 
-  app.post('/notifications/warnings', (request) =>
-    describeUndeliveredTypes(typesOfRecord(parse(request.body)), types),
+  app.post('/findings/notifications', (request) =>
+    describeUndeliveredTypes(typesOfRecord(parse(request.body)), types).map(
+      (message): DocumentFinding => ({ severity: 'warning', place: '', message }),
+    ),
   )
 
   app.post('/notifications/callbacks/:source', () => {

@@ -18,6 +18,7 @@ import {
   taskStreamOperations,
 } from './resources/executions.ts'
 import { expressionOperations } from './resources/expressions.ts'
+import { findingOperations } from './resources/findings.ts'
 import { formUserOperations } from './resources/form-users.ts'
 import {
   artifactOperations,
@@ -83,7 +84,7 @@ const rows: readonly (readonly [
   [
     'Pipelines',
     'Definitions of pipelines and of deployment strategies, with their revisions.',
-    [...pipelineOperations, ...strategyOperations, ...orderOperations],
+    [...pipelineOperations, ...strategyOperations, ...orderOperations, ...findingOperations],
   ],
   [
     'Executions',

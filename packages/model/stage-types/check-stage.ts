@@ -226,7 +226,7 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== ''
 }
 
-function isExpression(value: unknown): boolean {
+export function isExpression(value: unknown): boolean {
   return typeof value === 'string' && value.includes('${')
 }
 

@@ -56,7 +56,7 @@ export const parameterFields = [
   text('default', 'The value unless another is given.'),
   choice('constraint', 'date: the value is a day.', { choices: ['', 'date'] }),
   flag('hasOptions', 'The value is one of the options.'),
-  objects('options', 'Values to choose from.', [text('value', 'The value.', required)]),
+  objects('options', 'Values to choose from.', [text('value', 'The value.')]),
   object('conditional', 'Shows the parameter only while another one has a value.', [
     text('parameter', 'Name of the other parameter.'),
     choice('comparator', 'How it compares.', {
@@ -117,7 +117,7 @@ export const triggerTypes = [
     constraints,
   ]),
   triggerType('pipeline', 'Pipeline', 'Another pipeline has ended.', [
-    text('application', 'Its application.', { ...required, choicesFrom: 'applications' }),
+    text('application', 'Its application.', { choicesFrom: 'applications' }),
     text('pipeline', 'The pipeline.', { ...required, choicesFrom: 'pipelines' }),
     textListField('status', 'How it ends.', {
       ...required,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { environmentMisfits } from '../../../packages/engine/definitions/declared-environments.ts'
+import { environmentFindings } from '../../../packages/engine/orchestration/findings/environment-findings.ts'
 import { at } from '../orchestration/support.ts'
 import { type Fields, namesAt, startStore } from './store.ts'
 
@@ -413,10 +413,6 @@ test('declared environments are stored as they are, and mistakes are named', asy
       /"canaryConfig.scopes" is missing/,
     ],
     [
-      [constrained({ type: 'canary', canaryConfig: { lifetimeDuration: 'PT1H', scopes: [{}] } })],
-      /The canary of the environment "production": The stage names no canary configuration/,
-    ],
-    [
       [constrained(canary('soon'))],
       /"canaryConfig.lifetimeDuration" must be a duration such as PT1H30M, not "soon"\.$/,
     ],
@@ -434,7 +430,7 @@ test('declared environments are stored as they are, and mistakes are named', asy
   }
 })
 
-test('accounts and fixed regions of environments must exist', () => {
+test('environments that cannot work have findings', () => {
   const accounts = [
     { name: 'prod', regions: [{ name: 'eu' }] },
     { name: 'cluster', namespaces: ['web'] },
@@ -443,13 +439,11 @@ test('accounts and fixed regions of environments must exist', () => {
     { name: 'staging', accounts: ['cluster', 'gone'], regions: ['new-namespace'] },
     { name: 'production', accounts: ['prod'], regions: ['eu', 'us'] },
   ]
-  assert.deepEqual(environmentMisfits(declared, accounts), [
+  const misfits = (known: typeof accounts | undefined) =>
+    environmentFindings(declared, known).map(({ message }) => message)
+  assert.deepEqual(misfits(accounts), [
     'The environment "staging" names the account "gone", which does not exist: correct or add it.',
     'The environment "production" names the region "us": its accounts have eu only.',
   ])
-  assert.deepEqual(
-    environmentMisfits(declared, undefined),
-    [],
-    'another service knows the accounts',
-  )
+  assert.deepEqual(misfits(undefined), [], 'another service knows the accounts')
 })

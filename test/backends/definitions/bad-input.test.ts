@@ -146,12 +146,6 @@ const refusedBodies: { method: string; path: string; text: string; status: numbe
   { method: 'POST', path: '/pipelines', text: `{${pipeline},"id":"${long}"}`, status: 400 },
   {
     method: 'POST',
-    path: '/pipelines',
-    text: `{${pipeline},"parameterConfig":[{"name":"${long}"}]}`,
-    status: 400,
-  },
-  {
-    method: 'POST',
     path: '/strategies',
     text: `{"application":"demo","name":"${long}"}`,
     status: 400,

@@ -65,6 +65,30 @@ const kinds: Readonly<Record<string, Kind>> = {
 }
 
 const values: readonly unknown[] = ['text', 1.5, true, { a: 1 }, [null, null], [[1]]]
+const isScalar = (value: unknown) => typeof value !== 'object'
+const isObjects = (value: unknown) =>
+  Array.isArray(value) &&
+  value.every((each) => typeof each === 'object' && each !== null && !Array.isArray(each))
+const isFlag = (value: unknown) => typeof value === 'number'
+/** As Front50, which reads a value of one type from another, and looks into no stage. */
+const acceptedInPipelines: typeof accepted = {
+  ...Object.fromEntries(
+    ['schema', 'type', 'updateTs', 'lastModifiedBy'].map((field) => [field, isScalar]),
+  ),
+  ...Object.fromEntries(
+    ['stages', 'triggers', 'parameterConfig', 'expectedArtifacts', 'notifications'].map((field) => [
+      field,
+      isObjects,
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['disabled', 'limitConcurrent', 'keepWaitingPipelines', 'strategy'].map((field) => [
+      field,
+      isFlag,
+    ]),
+  ),
+  description: () => true,
+}
 const accepted: Readonly<Record<string, (value: unknown) => boolean>> = {
   updateTs: (value) => typeof value === 'number',
   createTs: (value) => typeof value === 'number',
@@ -76,15 +100,16 @@ for (const [name, { model, path, valid, list }] of Object.entries(kinds)) {
   test(`a ${name} with a field of a wrong type is not stored`, async (t) => {
     const store = await startStore(t)
     let refused = 0
+    const alsoAccepted = model === Pipeline ? acceptedInPipelines : accepted
     for (const [field, schema] of Object.entries(model.shape)) {
       for (const value of values) {
-        if ((schema as z.ZodType).safeParse(value).success || accepted[field]?.(value)) continue
+        if ((schema as z.ZodType).safeParse(value).success || alsoAccepted[field]?.(value)) continue
         const { message } = await store.fails(400, 'POST', path, { ...valid, [field]: value })
         assert.match(String(message), new RegExp(field), JSON.stringify(value))
         refused++
       }
     }
-    assert.ok(refused > Object.keys(model.shape).length)
+    assert.ok(refused > Object.keys(model.shape).length / 2)
     assert.deepEqual(await store.ok('GET', list), [])
   })
 
@@ -125,72 +150,56 @@ const sentForms: readonly unknown[] = [
   [[1]],
 ]
 
-for (const [path, list] of [
-  ['/pipelines', '/pipelines'],
-  ['/strategies', '/strategies'],
-] as const) {
-  test(`what ${path} stores is what the document describes, in whatever form it was sent`, async (t) => {
+for (const path of ['/pipelines', '/strategies'] as const) {
+  test(`what ${path} takes is stored as it was sent`, async (t) => {
     const store = await startStore(t)
     let [stored, refused] = [0, 0]
     for (const [model, wrap] of members) {
+      const isInner = model !== Pipeline
       for (const field of Object.keys(model.shape).filter(
-        (name) => name !== 'application' && name !== 'id',
+        (name) =>
+          !['application', 'id', 'name', 'updateTs', 'lastModifiedBy', 'triggers'].includes(name) ||
+          (isInner && name !== 'id'),
       )) {
         for (const value of sentForms) {
-          const answer = await store.ask('POST', path, {
-            application: 'demo',
-            id: 'P',
-            name: 'p',
-            ...wrap({ [field]: value }),
-          })
-          if (answer.status === 200) stored++
-          else refused++
-          const found = await store.ok<Fields[]>('GET', list)
-          for (const each of found)
-            assert.deepEqual(
-              Pipeline.safeParse(each).error?.issues ?? [],
-              [],
-              `${field} ${JSON.stringify(value)}`,
-            )
+          const sent = wrap({ [field]: value })
+          const body = { application: 'demo', id: 'P', name: 'p', ...sent }
+          const answer = await store.ask('POST', path, body)
+          if (isInner) assert.equal(answer.status, 200, `${field} ${JSON.stringify(value)}`)
+          if (answer.status !== 200) {
+            refused++
+            continue
+          }
+          stored++
+          const [found] = await store.ok<Fields[]>('GET', path)
+          for (const [name, part] of Object.entries(sent).filter(
+            ([key]) => key !== 'index' && key !== 'strategy',
+          ))
+            assert.deepEqual(found?.[name], part, `${field} ${JSON.stringify(value)}`)
         }
       }
     }
-    assert.ok(stored > 50 && refused > 50, `${stored} stored, ${refused} refused`)
+    assert.ok(stored > 100 && refused > 30, `${stored} stored, ${refused} refused`)
   })
 }
 
-test('forms of older clients are stored as text and as flags', async (t) => {
+test('flags and numbers of older clients are read as what they mean', async (t) => {
   const store = await startStore(t)
-  const stages = [
-    { type: 'wait', refId: 1, requisiteStageRefIds: [] },
-    { type: 'wait', refId: 2, requisiteStageRefIds: [1] },
-  ]
-  const triggers = [
-    { type: 'cron', enabled: 'False', cronExpression: 5 },
-    { type: 'webhook', source: 'ci', enabled: 'true' },
-  ]
-  const flags = { disabled: 'true', limitConcurrent: 'False' }
-  for (const path of ['/pipelines', '/strategies']) {
-    await store.ok('POST', path, { application: 'demo', name: 'p', ...flags, stages, triggers })
-    const [stored] = await store.ok<
-      { [field: string]: unknown; stages: Fields[]; triggers: Fields[] }[]
-    >('GET', path)
-    assert.deepEqual([stored?.['disabled'], stored?.['limitConcurrent']], [true, false])
-    assert.deepEqual(
-      stored?.stages.map((stage) => [stage['refId'], stage['requisiteStageRefIds']]),
-      [
-        ['1', []],
-        ['2', ['1']],
-      ],
-    )
-    assert.deepEqual(
-      stored.triggers.map(({ enabled, cronExpression }) => [enabled, cronExpression]),
-      [
-        [false, '5'],
-        [true, undefined],
-      ],
-    )
-  }
+  const triggers = [{ type: 'webhook', source: 'ci', enabled: 'TRUE' }]
+  for (const [name, disabled] of [
+    ['text', 'true'],
+    ['number', 1],
+    ['on', 'False'],
+  ] as const)
+    await store.ok('POST', '/pipelines', { application: 'demo', name, disabled, triggers })
+  const enabled = await store.ok<Fields[]>(
+    'GET',
+    '/pipelines?enabledPipelines=true&enabledTriggers=true',
+  )
+  assert.deepEqual(
+    enabled.map(({ name }) => name),
+    ['on'],
+  )
 })
 
 test('names that are empty are refused', async (t) => {

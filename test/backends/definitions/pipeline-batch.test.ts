@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { documentMigrations } from '../../../packages/base/stores/document-store.ts'
 import { createDefinitions } from '../../../packages/engine/definitions/collections.ts'
 import { saveBatch } from '../../../packages/engine/definitions/pipeline-batch.ts'
-import { checkPatterns } from '../../../packages/engine/definitions/trigger-patterns.ts'
 import { triggerTypes } from '../../../packages/engine/events/kinds/all.ts'
+import { triggerFindings } from '../../../packages/engine/orchestration/findings/trigger-findings.ts'
 import { openEcho } from '../../../packages/external/echo.ts'
 import { openOrca } from '../../../packages/external/orca.ts'
 import type { BackendContext } from '../../../packages/ports/backend.ts'
@@ -103,7 +103,9 @@ test('patterns of one definition leave turns to other requests', async () => {
     Array.from({ length: 100 }, (_, index) => [`k${index}`, `(a|b){1,9}${index}`]),
   )
   const trigger = { type: 'webhook', enabled: true, payloadConstraints: constraints }
-  const { turns } = await countTurns(() => checkPatterns({ triggers: [trigger] }))
+  const { turns } = await countTurns(() =>
+    triggerFindings({ triggers: [trigger] }, triggerTypes, { nowMs: 0, timeZone: 'UTC' }),
+  )
 
   assert.ok(turns >= 15, `${turns} turns`)
 })

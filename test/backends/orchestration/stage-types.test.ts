@@ -220,7 +220,7 @@ for (const [type, stage, expected] of problems) {
   })
 }
 
-test('saves, starts and plans name the stage and the field', async (t) => {
+test('starts and plans name the stage and the field', async (t) => {
   const { ask, execution, backends } = await startEngine(t, { backends: [definitionsBackend] })
   const stages = [
     W('1', 0),
@@ -229,10 +229,10 @@ test('saves, starts and plans name the stage and the field', async (t) => {
   ]
   const definition = { application: 'app', name: 'p', stages }
   const wrong = 'Stage "Pause": "waitTime" must be a number, not "soon".'
-  const missing = 'Stage 3: "executionId" is missing. Id of the execution.'
+  const missing = 'stages[2].executionId: "executionId" is missing. Id of the execution.'
 
   const saved = await backends.ask('front50', 'POST', '/pipelines', definition)
-  assert.deepEqual([saved.status, at(saved.body, 'errors')], [400, [wrong]])
+  assert.equal(saved.status, 200)
 
   const plan = await ask('POST', '/orchestrate', { ...definition, plan: true })
   assert.deepEqual([plan.status, at(plan.body, 'errors')], [400, [wrong, missing]])

@@ -29,8 +29,22 @@ test('a saved pipeline with faults is answered with warnings in a header', async
   const warnings = decodeURIComponent(saved.headers.get('x-fairlead-warnings') ?? '')
   assert.equal(
     warnings,
-    'The application "nowhere" does not exist. Stage "Pause ✓": "waitTme" is no field of this stage type. Write "waitTime".',
+    'application: The application "nowhere" does not exist. Stage "Pause ✓": "waitTme" is no field of this stage type. Write "waitTime".',
   )
+})
+
+test('a save answers with its findings where that is asked for', async (t) => {
+  const url = await startGateway(t, {}, { embedded: true })
+  const definition = { application: 'demo', name: 'p', stages: [{ refId: '1', type: 'nope' }] }
+  const saved = await send(url, 'POST', '/pipelines?findings=true', definition)
+  const places = (saved.body as { findings: { place: string }[] }).findings.map(
+    ({ place }) => place,
+  )
+  assert.deepEqual(places, ['stages[0].type', 'application'])
+  const list = (await send(url, 'GET', '/applications/demo/findings')).body as [
+    { name: string; findings: unknown[] },
+  ]
+  assert.deepEqual([list[0].name, list[0].findings.length], ['p', 2])
 })
 
 test('plan starts no execution of the embedded engine, at any address', async (t) => {

@@ -10,7 +10,7 @@ import { maskDefinition } from '../../pipelines/trigger-secrets.ts'
 import type { Engine } from '../engine.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { planOf, recordFailedStart, startPipeline } from '../executions.ts'
-import { definitionWarnings } from '../submission/definition-warnings.ts'
+import { findingRoutes } from '../findings/routes.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
 import { previewTask } from '../submission/preview-task.ts'
 import { loadDefinition } from '../submission/stored-definition.ts'
@@ -32,9 +32,7 @@ export function submitRoutes(app: FastifyInstance, engine: Engine): void {
     sendRecord(reply, await previewTask(request.body, trustedCallerOf(request), engine)),
   )
 
-  app.post('/definitions/warnings', (request) =>
-    definitionWarnings(bodyOf(request.body), options, trustedCallerOf(request)),
-  )
+  findingRoutes(app, options)
 
   app.post('/v2/pipelineTemplates/plan', (request) => start(request, planOf(bodyOf(request.body))))
 

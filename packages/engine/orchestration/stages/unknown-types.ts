@@ -3,44 +3,42 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { nearestFirst, shorten } from '@fairlead/base/names/edit-distance.ts'
 import { cloudProviders } from '@fairlead/base/settings/standalone.ts'
 import { withProvider } from '../submission/references.ts'
-import { toStageHead } from './described-fields.ts'
 import { type StageTypes, typeNameOf, withoutProvider } from './stage-type.ts'
 
 /** Stage types of build servers that the embedded build service cannot connect. */
 const otherBuildTypes = ['wercker', 'concourse', 'googleCloudBuild', 'awsCodeBuild']
 
-/** Types that the stages of Spinnaker's UI have, by what they need. The embedded engine does not run them. */
-const spinnakerTypes: ReadonlySet<string> = new Set(
-  [
-    ...otherBuildTypes,
-    // Server groups.
-    'bulkQuickPatch quickPatch',
-    'applySourceServerGroupCapacity captureSourceServerGroupCapacity modifyScalingProcess modifyAwsScalingProcess rollingPush',
-    'tagImage waitForRequiredInstancesDown',
-    'upsertDisruptionBudget gremlin',
-    'startServerGroup stopServerGroup startAppEngineServerGroup stopAppEngineServerGroup',
-    // Load balancers, security groups, and what applications of a cloud provider need besides.
-    'upsertAppEngineLoadBalancers editLoadBalancer createLoadBalancer',
-    'deployAppEngineConfiguration',
-    'deployCloudrunManifest upsertCloudrunLoadBalancers bakeCloudFoundryManifest upsertScalingPolicy',
-    'cloudFoundryDeployService cloudFoundryDestroyService cloudFoundryShareService cloudFoundryUnshareService',
-    'cloudFoundryCreateServiceBindings cloudFoundryDeleteServiceBindings cloudFoundryCreateServiceKey cloudFoundryDeleteServiceKey',
-    'deployService destroyService shareService unshareService createServiceBindings deleteServiceBindings createServiceKey deleteServiceKey',
-    'deployCloudFormation deleteCloudFormation deleteCloudFormationChangeSet evaluateCloudFormationChangeSetExecution',
-    'Aws.LambdaDeploymentStage Aws.LambdaDeleteStage Aws.LambdaInvokeStage Aws.LambdaTrafficRoutingStage Aws.LambdaUpdateCodeStage',
-    // Manifests.
-    'resizeManifest resolveDeploySourceManifest deployKubernetesManifest',
-    // Jobs, checks and artifacts.
-    'runJobConfig preconfiguredJob preconfiguredWebhook',
-    'canary canaryAnalysis acaTask entityTags',
-    'importDeliveryConfig waitForCondition',
-    'pageApplicationOwner',
-  ].flatMap((line) => line.split(' ')),
+/** Types that the stages of Spinnaker's UI have, by what runs them. The embedded engine does not. */
+const spinnakerTypes: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'build servers': otherBuildTypes.join(' '),
+    'rolling deployments of Spinnaker':
+      'bulkQuickPatch quickPatch applySourceServerGroupCapacity captureSourceServerGroupCapacity rollingPush waitForRequiredInstancesDown',
+    'Amazon Web Services':
+      'modifyScalingProcess modifyAwsScalingProcess upsertScalingPolicy tagImage deployCloudFormation deleteCloudFormation deleteCloudFormationChangeSet ' +
+      'evaluateCloudFormationChangeSetExecution Aws.LambdaDeploymentStage Aws.LambdaDeleteStage Aws.LambdaInvokeStage ' +
+      'Aws.LambdaTrafficRoutingStage Aws.LambdaUpdateCodeStage',
+    Titus: 'upsertDisruptionBudget',
+    'the plug-in of Gremlin': 'gremlin',
+    'App Engine':
+      'startServerGroup stopServerGroup startAppEngineServerGroup stopAppEngineServerGroup upsertAppEngineLoadBalancers ' +
+      'editLoadBalancer createLoadBalancer deployAppEngineConfiguration',
+    'Cloud Run': 'deployCloudrunManifest upsertCloudrunLoadBalancers',
+    'Cloud Foundry':
+      'deployService destroyService shareService unshareService createServiceBindings deleteServiceBindings createServiceKey ' +
+      'deleteServiceKey cloudFoundryCreateServiceBindings cloudFoundryDeleteServiceBindings cloudFoundryCreateServiceKey ' +
+      'cloudFoundryDeleteServiceKey cloudFoundryDeployService cloudFoundryDestroyService cloudFoundryShareService ' +
+      'cloudFoundryUnshareService bakeCloudFoundryManifest runJobCloudFoundry',
+    'older stages of manifests':
+      'resizeManifest resolveDeploySourceManifest deployKubernetesManifest',
+    'jobs and webhooks that the operator configures':
+      'runJobConfig preconfiguredJob preconfiguredWebhook',
+    'older stages of Orca':
+      'canary canaryAnalysis acaTask entityTags importDeliveryConfig waitForCondition pageApplicationOwner',
+  }).flatMap(([owner, types]) => types.split(' ').map((type) => [type, owner] as const)),
 )
 
 const remedy = 'set services.orca.baseUrl to an Orca that knows it'
-/** Stages that a message names. */
-const mostNamed = 10
 /** Types that a message suggests. */
 const mostTypes = 20
 
@@ -51,51 +49,18 @@ export function describeMissingType(name: string, types: StageTypes): string {
       `The embedded engine does not run stages of the type ${quote(name)}: run a job of a connected build server with a stage of the ` +
       `type "jenkins", or ${remedy}.`
     )
-  if (spinnakerTypes.has(withoutProvider(name)))
-    return `The embedded engine does not run stages of the type ${quote(name)}: ${remedy}.`
-  return `There is no stage type ${quote(name)}. ${listTypes(types, name)} For any other type, ${remedy}.`
+  const owner = spinnakerTypes.get(withoutProvider(name))
+  return owner === undefined
+    ? `There is no stage type ${quote(name)}. ${listTypes(types, name)} For any other type, such as that of a plug-in, ${remedy}.`
+    : `The embedded engine does not run stages of the type ${quote(name)}, which belong to ${owner}: ${remedy}.`
 }
 
-/**
- * What is wrong with the types of the stages of a definition: a sentence that says what to do, or undefined. Types that only the
- * services of Spinnaker run are no fault, and neither is a stage that has no type yet.
- */
-export function describeUnknownTypes(
-  stages: readonly JsonObject[],
-  types: StageTypes,
-): string | undefined {
-  const unknown = stages.flatMap((stage, index): { place: string; name: string }[] => {
-    const { name: title } = toStageHead(stage)
-    const place = title === undefined ? String(index + 1) : quote(title)
-    const name = typeNameIn(stage)
-    // A type that is an expression is known once it is evaluated.
-    const isExpected =
-      name === '' || name.includes('${') || spinnakerTypes.has(withoutProvider(name))
-    return isExpected || isKnown(types, name) ? [] : [{ place, name }]
-  })
-  const [first] = unknown
-  if (first === undefined) return undefined
-  const faults = unknown
-    .slice(0, mostNamed)
-    .map(({ place, name }) => `Stage ${place} has the unknown type ${quote(name)}.`)
-  const more =
-    unknown.length > mostNamed
-      ? [`${unknown.length - mostNamed} more stages have unknown types.`]
-      : []
-  return [
-    ...faults,
-    ...more,
-    listTypes(types, first.name),
-    `For any other type, ${remedy}; a pipeline that is not to run yet can be saved with "disabled": true.`,
-  ].join(' ')
-}
-
-/** Types in a definition that only the services of Spinnaker run, each once. */
-export function typesRunElsewhere(stages: readonly JsonObject[], types: StageTypes): string[] {
-  const names = stages
-    .map(typeNameIn)
-    .filter((name) => !isKnown(types, name) && spinnakerTypes.has(withoutProvider(name)))
-  return [...new Set(names)]
+/** Why the stage of a definition fails for its type. A type that is an expression is known once it is evaluated. */
+export function describeUnknownType(stage: JsonObject, types: StageTypes): string | undefined {
+  const name = typeNameIn(stage)
+  return name === '' || name.includes('${') || isKnown(types, name)
+    ? undefined
+    : describeMissingType(name, types)
 }
 
 /** `deploy_kubernetes` is a `deploy`. */

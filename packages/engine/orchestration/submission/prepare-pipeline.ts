@@ -1,5 +1,6 @@
 /** Conversion of a start request into an execution. @see docs/contracts/orchestration.md#submission */
 
+import { formatFinding } from '@fairlead/base/findings/document-finding.ts'
 import { maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
 import {
   isObject,
@@ -32,11 +33,11 @@ import {
   evaluateExpectedArtifacts,
   evaluateTrigger,
 } from '../expressions/definition-evaluation.ts'
+import { findingsOf, versionOneProblem } from '../findings/findings.ts'
 import { StageError } from '../machine/failure.ts'
 import { type Execution, isFalse, notify, startFailure, type Trigger } from '../model.ts'
 import { secretsToNote } from '../secrets.ts'
 import { describeFieldProblems } from '../stages/described-fields.ts'
-import { describeUnknownTypes } from '../stages/unknown-types.ts'
 import { commonParts } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import { checkEnabled, checkOwner } from './stored-definition.ts'
@@ -104,7 +105,7 @@ export async function preparePipeline(
     return { kind: 'failed', execution: asFailed(executionFrom(draft, start), message), message }
   }
   const definition = evaluate(draft, sources)
-  if (isPlan(draft)) return { kind: 'plan', definition: checkPlan(definition, draft, sources) }
+  if (isPlan(draft)) return { kind: 'plan', definition: await checkPlan(definition, draft, start) }
   const execution = executionFrom(draft, start, definition)
   await checkEnabled(execution, sources)
   return { kind: 'run', execution }
@@ -239,17 +240,6 @@ function checkRunnable({ given }: Draft): undefined {
   if (problem !== undefined) throw new StageError([problem])
 }
 
-/** Why an instance of a template cannot run, and what to do; undefined for every other definition. */
-export function versionOneProblem(definition: JsonObject): string | undefined {
-  const isOne = definition['type'] === 'templatedPipeline' && !isTemplateInstance(definition)
-  if (!isOne || readPipeline(definition).stages.length > 0) return undefined
-  return (
-    'The pipeline is an instance of a version-1 template, and the embedded engine runs those of version 2 ("schema": "v2"). Save the ' +
-    'template by POST /v2/pipelineTemplates/create, with its stages in "pipeline" and its variables as ${templateVariables.NAME}; or set ' +
-    'services.orca.baseUrl to an Orca.'
-  )
-}
-
 /** Names stages and fields whose values the engine could not use; what is missing may come to be set. */
 function checkFields(draft: Draft, { sources }: Start): undefined {
   const problems = isPlan(draft)
@@ -275,20 +265,23 @@ function evaluate(draft: Draft, { now }: EngineOptions): JsonObject {
   throw new PortError(400, `"${changed}" of a pipeline cannot be an expression.`)
 }
 
-/** @throws {PortError} 400 with all that keeps the stages from running */
-function checkPlan(
+/** Findings are shown beside the definition. @throws {PortError} 400 with all that keeps it from running */
+async function checkPlan(
   definition: JsonObject,
-  { stages, faults = [] }: Draft,
-  { stageTypes }: EngineOptions,
-): JsonObject {
-  const unknown = describeUnknownTypes(stages, stageTypes)
+  { stages, given, faults = [] }: Draft,
+  { caller, sources }: Start,
+): Promise<JsonObject> {
+  const judged = { ...given, type: undefined, stages }
+  const findings = await findingsOf('pipeline', judged, sources, { occasion: 'plan', caller })
+  // A trigger that cannot fire does not keep users from starting it.
   const errors = [
     ...faults,
-    ...(unknown === undefined ? [] : [unknown]),
-    ...describeFieldProblems(stages, stageTypes, 'plan'),
+    ...findings
+      .filter(({ severity, place }) => severity === 'error' && !place.startsWith('triggers'))
+      .map(formatFinding),
   ]
-  if (errors.length > 0) throw new PortError(400, errors.join(' '), { errors })
-  return definition
+  if (errors.length > 0) throw new PortError(400, errors.join(' '), { errors, findings })
+  return findings.length === 0 ? definition : { ...definition, findings }
 }
 
 /** The id that was handed out before the engine has seen the start. @throws {PortError} 400 */

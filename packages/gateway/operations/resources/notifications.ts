@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { get, operationsWith, post } from '../declare.ts'
 import { open, readsApplication, sharedKnowledge, writesNotifications } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { withWarnings } from './save-warnings.ts'
+import { withFindings } from './findings.ts'
 
 const settingsPath = '/notifications/{type}/{application}'
 
@@ -49,11 +49,7 @@ export const notificationOperations: Operation[] = [
     body: { schema: AnyObject, shown: NotificationSettings, required: true },
     handle: async (request, platform) => {
       await changeSettings(request, { method: 'POST', body: request.body })
-      return withWarnings(request, platform, {
-        service: 'echo',
-        path: '/notifications/warnings',
-        document: request.body,
-      })
+      return withFindings(request, platform, 'notifications', request.body)
     },
   }),
   change.post('testNotificationUsingPOST', `${settingsPath}/test`, 'Send a test notification', {

@@ -34,7 +34,7 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { readObject } from '../upstream-shape.ts'
 import { usernameOf } from './caller.ts'
-import { withWarnings } from './save-warnings.ts'
+import { andWarnings, findingsQuery, Saved, withFindings } from './findings.ts'
 import {
   type FinishedTask,
   runTask,
@@ -63,10 +63,6 @@ const taskUnfinished = { 400: 'The task that makes the change failed or did not 
 const taskFailed = {
   400: 'The task that changes the definition failed or did not finish in time; the message has the reason.',
 }
-
-const andWarnings =
-  ' The header `X-Fairlead-Warnings` names faults that do not keep it from being saved, such as missing or misspelt fields; characters ' +
-  'beyond ASCII are percent-encoded.'
 
 const change = operationsWith({ core: true, answer: nothing, errors: taskFailed })
 const core = operationsWith({ core: true })
@@ -117,16 +113,19 @@ export const pipelineOperations: Operation[] = [
       staleCheck: flagModel
         .default(false)
         .describe('Refuse when the stored definition is newer than the one sent.'),
+      ...findingsQuery,
     },
     body: { schema: Definition, shown: Pipeline, required: true },
     handle: saveDefinition,
+    answer: Saved.optional(),
   }),
   core.put('updatePipelineUsingPUT', '/pipelines/{id}', 'Update a pipeline', {
     demands: writesDefinitions,
     description: `Updates a pipeline definition, including its name, and returns the stored one.${andWarnings}`,
     body: { schema: Definition, shown: Pipeline, required: true },
+    query: findingsQuery,
     handle: updateDefinition,
-    answer: Pipeline.optional(),
+    answer: z.union([Pipeline, Saved]).optional(),
     errors: { 400: `${taskFailed[400]} Or the body has another id than the path.` },
   }),
   change.remove(
@@ -197,7 +196,7 @@ async function saveDefinition(request: OperationRequest, platform: Platform): Pr
   const { staleCheck } = request.query
   const definition = request.body as JsonObject
   await runTask(request, platform, toChange(request, 'save', definition, { staleCheck }))
-  return withWarnings(request, platform, toJudge(definition))
+  return withFindings(request, platform, 'pipeline', definition)
 }
 
 async function updateDefinition(request: OperationRequest, platform: Platform): Promise<unknown> {
@@ -206,11 +205,7 @@ async function updateDefinition(request: OperationRequest, platform: Platform): 
   await runTask(request, platform, toChange(request, 'update', definition))
   const stored = await listDefinitions(request, definition['application'] as string)
   const saved = stored.find((one) => one['id'] === id)
-  return withWarnings(request, platform, toJudge(definition), saved)
-}
-
-function toJudge(document: JsonObject) {
-  return { service: 'orca', path: '/definitions/warnings', document } as const
+  return withFindings(request, platform, 'pipeline', definition, saved)
 }
 
 /** The id of the path decides what is updated; a body that names another one would update something else. */

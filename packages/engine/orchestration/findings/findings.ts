@@ -1,0 +1,244 @@
+/** Findings about a definition: the one list of doubts that saves, plans, lists, the console, moves and the doctor show. */
+import { type DocumentFinding, formatFinding } from '@fairlead/base/findings/document-finding.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
+import {
+  isTemplateInstance,
+  pipelineOf,
+  referenceOf,
+  storedTemplate,
+} from '@fairlead/model/pipeline-templates/inheritance.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
+import { mask } from '@fairlead/model/secrets/secret-names.ts'
+import { findProblemsIn } from '@fairlead/model/stage-types/check-stage.ts'
+import { parameterFields } from '@fairlead/model/stage-types/pipeline-parts.ts'
+import { type Caller, itself } from '@fairlead/ports/caller.ts'
+import type { Ports } from '@fairlead/ports/ports.ts'
+import { typesOfDefinition, typesOfRecord } from '../../notifications/warnings.ts'
+import type { StageTypes } from '../stages/stage-type.ts'
+import { environmentFindings } from './environment-findings.ts'
+import { stageFindings } from './stage-findings.ts'
+import { triggerFindings } from './trigger-findings.ts'
+
+export const documentKinds = [
+  'pipeline',
+  'strategy',
+  'template',
+  'application',
+  'notifications',
+] as const
+export type DocumentKind = (typeof documentKinds)[number]
+
+export interface FindingSources {
+  readonly stageTypes: StageTypes
+  readonly ports: Pick<Ports, 'builds' | 'definitions' | 'events' | 'executions' | 'infrastructure'>
+  readonly now: () => number
+  readonly timeZone: string
+}
+
+interface Occasion {
+  /** For a plan, a stage has to be complete. */
+  readonly occasion?: 'save' | 'plan'
+  readonly caller?: Caller
+  /** What exists here, for the documents of one request. */
+  readonly names?: Names
+}
+
+/** Each list is read once, and only where a document needs it; undefined where it cannot be read. */
+export interface Names {
+  readonly buildServers: () => Promise<ReadonlySet<string> | undefined>
+  /** Folded. */
+  readonly serviceAccounts: () => Promise<ReadonlySet<string> | undefined>
+}
+
+export function createNames({ ports: { builds, definitions } }: FindingSources): Names {
+  const once = (read: () => Promise<JsonObject[]>, toName: (name: string) => string) => {
+    let names: Promise<ReadonlySet<string> | undefined> | undefined
+    return () =>
+      (names ??= read().then(
+        (listed) => new Set(listed.map(({ name }) => toName(String(name)))),
+        () => undefined,
+      ))
+  }
+  return {
+    buildServers: once(() => builds.services(itself), String),
+    serviceAccounts: once(() => definitions.serviceAccounts(itself), foldName),
+  }
+}
+
+/** All doubts about a document; the errors first, and else in the order of the document. */
+export async function findingsOf(
+  kind: DocumentKind,
+  document: JsonObject,
+  sources: FindingSources,
+  { occasion = 'save', caller = itself, names = createNames(sources) }: Occasion = {},
+): Promise<DocumentFinding[]> {
+  const found = await ofKind[kind](document, { ...sources, occasion, caller, names })
+  const rank = ({ severity }: DocumentFinding) => ['error', 'warning', 'note'].indexOf(severity)
+  return found.toSorted((one, other) => rank(one) - rank(other))
+}
+
+/** The same of a stored one, in which a mask is no secret that a save would restore. */
+export async function findingsOfStored(
+  ...[kind, document, ...rest]: Parameters<typeof findingsOf>
+): Promise<DocumentFinding[]> {
+  const isMasked = JSON.stringify(document['triggers'] ?? []).includes(`"${mask}"`)
+  return [
+    ...(isMasked
+      ? [
+          error(
+            'triggers',
+            'Secrets of its triggers were not shown to what moved it here: enter them again.',
+          ),
+        ]
+      : []),
+    ...(await findingsOf(kind, document, ...rest)),
+  ]
+}
+
+type Context = FindingSources & Required<Occasion>
+
+const ofKind: Readonly<
+  Record<DocumentKind, (document: JsonObject, context: Context) => Promise<DocumentFinding[]>>
+> = {
+  pipeline: pipelineFindings,
+  strategy: pipelineFindings,
+  template: async (template, context) =>
+    (await definitionFindings(pipelineOf(template), context)).map((finding) => ({
+      ...finding,
+      place: `pipeline.${finding.place}`,
+    })),
+  application: async ({ environments }, { ports }) =>
+    environmentFindings(environments, ports.infrastructure.accountsAtHand()),
+  notifications: async (record, { ports }) =>
+    ports.events.describeUndelivered(typesOfRecord(record)).map(toUndelivered('')),
+}
+
+/**
+ * In a store that is strict, what can never work is refused. A disabled pipeline never runs.
+ *
+ * @throws {PortError} 400 with each error
+ */
+export function refuseErrors(found: readonly DocumentFinding[], definition: JsonObject): void {
+  const errors = found.filter(({ severity }) => severity === 'error')
+  if (errors.length === 0 || readPipeline(definition).isDisabled) return
+  const sentences = errors.map(formatFinding)
+  throw new PortError(400, sentences.slice(0, mostErrors).join(' '), {
+    exception: 'InvalidRequest',
+    errors: sentences,
+  })
+}
+
+const mostErrors = 20
+
+/** What a pipeline or strategy is, beside the definition in it. */
+async function pipelineFindings(
+  pipeline: JsonObject,
+  context: Context,
+): Promise<DocumentFinding[]> {
+  const { ports, caller } = context
+  const { application = '' } = readPipeline(pipeline)
+  const known =
+    application === '' ||
+    (await ports.definitions.application(application, caller).catch(() => true))
+  return [
+    ...(known ? [] : [warning('application', `The application "${application}" does not exist.`)]),
+    ...(await templateFindings(pipeline, context)),
+    ...(await definitionFindings(pipeline, context)),
+  ]
+}
+
+async function templateFindings(
+  pipeline: JsonObject,
+  { ports, caller }: Context,
+): Promise<DocumentFinding[]> {
+  const old = ports.executions.runsOtherStages ? undefined : versionOneProblem(pipeline)
+  if (old !== undefined) return [error('type', old)]
+  const template = isTemplateInstance(pipeline) ? storedTemplate(referenceOf(pipeline)) : undefined
+  // What is an expression is known once a variable has a value.
+  if (template === undefined || template.name.includes('${')) return []
+  const found = await ports.definitions.template(template, caller).catch(() => true)
+  return found ? [] : [error('template', `The template "${template.name}" does not exist.`)]
+}
+
+async function definitionFindings(
+  definition: JsonObject,
+  { stageTypes, ports, occasion, names, now, timeZone }: Context,
+): Promise<DocumentFinding[]> {
+  const { stages: own } = readPipeline(definition)
+  const runsHere = !ports.executions.runsOtherStages && definition['type'] !== 'templatedPipeline'
+  const listed = ports.infrastructure.accountsAtHand()
+  const accounts = listed && new Set(listed.map(({ name }) => String(name)))
+  return [
+    ...(runsHere ? stageFindings(own, { stageTypes, accounts, occasion }) : []),
+    ...(await triggerFindings(definition, ports.events.triggerTypes, { nowMs: now(), timeZone })),
+    ...(await nameFindings(definition, names)),
+    ...objectsOf(definition['parameterConfig']).flatMap((parameter, index) =>
+      findProblemsIn(parameter, parameterFields, true).map(({ field, message }) =>
+        error(`parameterConfig[${index}].${field}`, message),
+      ),
+    ),
+    ...ports.events
+      .describeUndelivered(typesOfDefinition(definition))
+      .map(toUndelivered('notifications')),
+  ]
+}
+
+const toTriggers = list(shape({ enabled: isTrue, type: String, master: textOf, runAsUser: textOf }))
+
+/** Names in triggers of what does not exist here. */
+async function nameFindings(definition: JsonObject, names: Names): Promise<DocumentFinding[]> {
+  const triggers = toTriggers(definition['triggers'])
+  const has = (key: 'master' | 'runAsUser') =>
+    triggers.some((trigger) => trigger[key] !== undefined)
+  const servers = has('master') ? await names.buildServers() : undefined
+  const users = has('runAsUser') ? await names.serviceAccounts() : undefined
+  return triggers.flatMap(({ enabled, type, master, runAsUser }, index) => {
+    if (!enabled) return []
+    const isMissing = (name: string | undefined, known: ReadonlySet<string> | undefined) =>
+      name !== undefined && !name.includes('${') && known?.has(name) === false
+    return [
+      ...(isMissing(master, servers)
+        ? [
+            warning(
+              `triggers[${index}].master`,
+              `The trigger of the type ${type} cannot fire: the build server "${master}" is not configured. Connect it, or disable the trigger.`,
+            ),
+          ]
+        : []),
+      ...(isMissing(runAsUser && foldName(runAsUser), users)
+        ? [
+            warning(
+              `triggers[${index}].runAsUser`,
+              `The service account "${runAsUser}" does not exist here, so the trigger starts nothing: add it to service-accounts, or name another one.`,
+            ),
+          ]
+        : []),
+    ]
+  })
+}
+
+/** Why an instance of a template cannot run, and what to do; undefined for every other definition. */
+export function versionOneProblem(definition: JsonObject): string | undefined {
+  const isOne = definition['type'] === 'templatedPipeline' && !isTemplateInstance(definition)
+  if (!isOne || readPipeline(definition).stages.length > 0) return undefined
+  return (
+    'The pipeline is an instance of a version-1 template, and the embedded engine runs those of version 2 ("schema": "v2"). Save the ' +
+    'template by POST /v2/pipelineTemplates/create, with its stages in "pipeline" and its variables as ${templateVariables.NAME}; or set ' +
+    'services.orca.baseUrl to an Orca.'
+  )
+}
+
+function error(place: string, message: string): DocumentFinding {
+  return { severity: 'error', place, message }
+}
+
+function warning(place: string, message: string): DocumentFinding {
+  return { severity: 'warning', place, message }
+}
+
+function toUndelivered(place: string): (message: string) => DocumentFinding {
+  return (message) => warning(place, message)
+}

@@ -1,0 +1,136 @@
+/** Findings about the stages of a definition. */
+import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { refusalOf } from '@fairlead/base/port-error.ts'
+import { findMisspeltFields, type Occasion } from '@fairlead/model/stage-types/check-stage.ts'
+import { parseExpression } from '../expressions/parser.ts'
+import { expressionsIn } from '../expressions/template.ts'
+import { descriptionOf, fieldProblemsOf, toStageHead } from '../stages/described-fields.ts'
+import type { StageTypes } from '../stages/stage-type.ts'
+import { describeUnknownType } from '../stages/unknown-types.ts'
+import { checkGraph, referencedStages } from '../submission/references.ts'
+
+/** Texts of a stage that are looked into. */
+const mostTexts = 10_000
+
+interface Surroundings {
+  readonly stageTypes: StageTypes
+  /** Names; undefined where another service knows them. */
+  readonly accounts: ReadonlySet<string> | undefined
+  /** For a plan, a stage has to be complete. */
+  readonly occasion: Extract<Occasion, 'save' | 'plan'>
+}
+
+export function stageFindings(
+  stages: readonly JsonObject[],
+  surroundings: Surroundings,
+): DocumentFinding[] {
+  const graph = refusalOf(() => checkGraph(referencedStages(stages)))
+  return [
+    ...(graph === undefined
+      ? []
+      : [{ severity: 'error', place: 'stages', message: graph } as const]),
+    ...stages.flatMap((stage, index) => findingsOfStage(stage, index, surroundings)),
+  ]
+}
+
+function findingsOfStage(
+  stage: JsonObject,
+  index: number,
+  { stageTypes, accounts, occasion }: Surroundings,
+): DocumentFinding[] {
+  const { type, name } = toStageHead(stage)
+  const finding = (severity: DocumentFinding['severity'], field: string, message: string) => ({
+    severity,
+    place: field === '' ? `stages[${index}]` : `stages[${index}].${field}`,
+    ...(name === undefined ? {} : { stage: name }),
+    message,
+  })
+  if (type === undefined)
+    return [finding('warning', 'type', 'It has no "type"; a start is rejected until it has one.')]
+  const description = descriptionOf(stage, stageTypes)
+  const unknown = describeUnknownType(stage, stageTypes)
+  const misspelt = description === undefined ? [] : findMisspeltFields(stage, description)
+  const wrong = fieldProblemsOf(stage, stageTypes, 'save')
+  const missing = fieldProblemsOf(stage, stageTypes, 'plan').filter(
+    ({ message }) => !wrong.some((problem) => problem.message === message),
+  )
+  return [
+    ...(unknown === undefined ? [] : [finding('error', 'type', unknown)]),
+    ...wrong.map(({ field, message }) => finding('error', field, message)),
+    ...misspelt
+      .filter(({ field }) => !wrong.some((problem) => problem.field === field))
+      .map(({ field, message }) => finding('warning', field, message)),
+    ...missing.map(({ field, message }) =>
+      finding(occasion === 'plan' ? 'error' : 'warning', field, message),
+    ),
+    ...missingAccounts(stage, accounts).map(({ field, account }) =>
+      finding(
+        'warning',
+        field,
+        `The account "${account}" does not exist here, so the stage will fail. Configure it under this name, or change the stage.`,
+      ),
+    ),
+    ...brokenExpressions(stage).map(({ path, message }) => finding('warning', path, message)),
+  ]
+}
+
+const account = { account: textOf, credentials: textOf }
+const toPlaces = shape({
+  ...account,
+  cluster: shape(account),
+  source: shape(account),
+  clusters: list(shape(account)),
+})
+
+function missingAccounts(
+  stage: JsonObject,
+  known: ReadonlySet<string> | undefined,
+): { field: string; account: string }[] {
+  if (known === undefined) return []
+  const { cluster, source, clusters, ...own } = toPlaces(stage)
+  const holders: [path: string, names: typeof own][] = [
+    ['', own],
+    ['cluster.', cluster],
+    ['source.', source],
+    ...clusters.map((each, index): [string, typeof own] => [`clusters[${index}].`, each]),
+  ]
+  const found = holders.flatMap(([path, names]) =>
+    Object.entries(names).flatMap(([field, name]) =>
+      name === undefined || name.includes('${') || known.has(name)
+        ? []
+        : [{ field: path + field, account: name }],
+    ),
+  )
+  // A stage names its account twice for older clients.
+  return found.filter(
+    ({ account: name }, at) => found.findIndex((one) => one.account === name) === at,
+  )
+}
+
+/** What cannot be parsed stays text, which may be meant: scripts of a shell have the same form. */
+function brokenExpressions(value: unknown): { path: string; message: string }[] {
+  const broken: { path: string; message: string }[] = []
+  let texts = 0
+  const walk = (each: unknown, path: string): void => {
+    if (typeof each === 'object' && each !== null)
+      for (const [key, member] of Object.entries(each))
+        walk(member, Array.isArray(each) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`)
+    else if (typeof each === 'string' && each.includes('${') && ++texts <= mostTexts) {
+      const message = syntaxFault(each)
+      if (message !== undefined) broken.push({ path, message })
+    }
+  }
+  walk(value, '')
+  return broken
+}
+
+function syntaxFault(text: string): string | undefined {
+  try {
+    for (const expression of expressionsIn(text)) parseExpression(expression)
+    return undefined
+  } catch (error) {
+    return `"${text.slice(0, 80)}" is no expression and stays as it is: ${(error as Error).message}`
+  }
+}

@@ -1,0 +1,241 @@
+/** Findings about triggers and expected artifacts: what can never fire, and patterns that can never match. */
+import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
+import {
+  isTrue,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
+import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
+import { repositoryPattern, withoutUserinfo } from '@fairlead/base/outside/git-repository.ts'
+import { refusalOf } from '@fairlead/base/port-error.ts'
+import { findRegexProblem } from '@fairlead/base/regex/bounded-regex.ts'
+import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
+import { mask } from '@fairlead/model/secrets/secret-names.ts'
+import { findProblemsIn, isExpression } from '@fairlead/model/stage-types/check-stage.ts'
+import { triggerTypes as describedTypes } from '@fairlead/model/stage-types/pipeline-parts.ts'
+import { optionalFlagField } from '@fairlead/ports/requests/check-body.ts'
+import { validRange } from 'semver'
+import { withoutSpread } from '../../events/cron/spread.ts'
+import { validateCron, validateWithTimes } from '../../events/cron/validation.ts'
+import { comparedFields } from '../../pipelines/artifact-match.ts'
+import { completionWords } from '../statuses.ts'
+
+/** The slowest patterns take two milliseconds each. */
+const patternsAtATime = 5
+/** A type of Spinnaker's UI that no embedded service fires. */
+const firedElsewhere = 'wercker'
+
+interface Clock {
+  readonly nowMs: number
+  readonly timeZone: string
+}
+
+type Problem = Pick<DocumentFinding, 'severity' | 'message'> & { readonly field: string }
+
+/** @param types Those that can fire; undefined where another service fires them */
+export function triggerFindings(
+  definition: JsonObject,
+  types: readonly string[] | undefined,
+  clock: Clock,
+): Promise<DocumentFinding[]> {
+  const triggers = types === undefined ? [] : objectsOf(definition['triggers'])
+  const problems = triggers.flatMap((trigger, index) =>
+    problemsOf(trigger, types ?? [], clock).map(({ field, ...problem }) => ({
+      ...problem,
+      place: `triggers[${index}].${field}`,
+    })),
+  )
+  const patterns = [...triggerPatterns(definition), ...artifactPatterns(definition)]
+  return flatMapInTurns(patterns, patternFinding, patternsAtATime).then((found) => [
+    ...problems,
+    ...found,
+  ])
+}
+
+/** None of a trigger that is switched off: it never fires. */
+function problemsOf(trigger: JsonObject, types: readonly string[], clock: Clock): Problem[] {
+  const { enabled, type } = trigger
+  if (!optionalFlagField.safeParse(enabled).success && !isExpression(enabled))
+    return [
+      error(
+        'enabled',
+        `${describeChoice(String(enabled), 'a value of "enabled"', ['true', 'false'])} The trigger never fires.`,
+      ),
+    ]
+  if (!isTrue(enabled)) return []
+  if (type === undefined || type === null || type === '')
+    return [error('type', 'The trigger has no "type", so it never fires.')]
+  const name = String(type)
+  if (isExpression(name)) return []
+  if (name === firedElsewhere)
+    return [
+      error(
+        'type',
+        `No service here fires triggers of the type "${name}": set services.echo.baseUrl and services.igor.baseUrl, or disable the trigger.`,
+      ),
+    ]
+  if (!types.includes(name))
+    return [
+      error('type', `${describeChoice(name, 'a type of trigger', types)} The trigger never fires.`),
+    ]
+  const fields = describedTypes.find((known) => known.type === name)?.fields ?? []
+  const missing = findProblemsIn(trigger, fields, true).map(({ field, message }) =>
+    / is missing\. /.test(message)
+      ? {
+          severity: 'warning' as const,
+          field,
+          message: `${message} Without it, the trigger never fires.`,
+        }
+      : error(field, message),
+  )
+  return [...missing, ...(ofType[name]?.(trigger, clock) ?? [])]
+}
+
+function error(field: string, message: string): Problem {
+  return { severity: 'error', field, message }
+}
+
+const ofType: Readonly<Record<string, (trigger: JsonObject, clock: Clock) => Problem[]>> = {
+  cron: cronProblems,
+  pipeline: statusProblems,
+  git: gitProblems,
+  helm: rangeProblems,
+  webhook: sourceProblems,
+  cdevents: sourceProblems,
+}
+
+/** By the check of `GET /cron/validate`. */
+function cronProblems({ cronExpression }: JsonObject, clock: Clock): Problem[] {
+  const expression = String(cronExpression ?? '')
+  if (expression.trim() === '' || isExpression(expression)) return []
+  const problem = refusalOf(() => validateCron(expression))
+  if (problem !== undefined) return [error('cronExpression', problem)]
+  const { description, nextTimes } = validateWithTimes(withoutSpread(expression, ''), clock)
+  return nextTimes.length === 0
+    ? [
+        error(
+          'cronExpression',
+          `The trigger never fires: no date fits "${expression}" (${description}). Correct the days, months or years.`,
+        ),
+      ]
+    : []
+}
+
+/** As events of charts are compared. */
+function rangeProblems(trigger: JsonObject): Problem[] {
+  const version = String(trigger['version'] ?? '')
+  if (isExpression(version) || validRange(version.trim()) !== null) return []
+  return [
+    error(
+      'version',
+      `"${version}" is no range of versions such as ^1.2 or >=2.0.0 <3, so the trigger never fires.`,
+    ),
+  ]
+}
+
+/** The address of a webhook has one part for it. */
+function sourceProblems(trigger: JsonObject): Problem[] {
+  const source = textOf(trigger['source']) ?? ''
+  return source.includes('/') && !isExpression(source)
+    ? [
+        error(
+          'source',
+          `The address of a webhook cannot have the slash of "${source}", so the trigger never fires. Write ${source.replace(/\/+/g, '-')}.`,
+        ),
+      ]
+    : []
+}
+
+/** A repository without a poll may be reported by webhooks alone. */
+function gitProblems({ poll, repository, project, slug }: JsonObject): Problem[] {
+  const address = textOf(repository) ?? ''
+  if ([address, project, slug].some(isExpression)) return []
+  const isNamed = textOf(project) !== undefined && textOf(slug) !== undefined
+  if (!isNamed && address === '')
+    return [
+      {
+        severity: 'warning',
+        field: 'repository',
+        message:
+          'Neither "repository" nor "project" and "slug" say which repository it is, so the trigger never fires.',
+      },
+    ]
+  if (!isTrue(poll) || (isPollable(address) && repositoryPattern.test(address))) return []
+  return [
+    error(
+      'repository',
+      `It polls, and "${withoutUserinfo(address)}" is no address of a repository. Use https://, ssh:// or git@host:path, or turn the polls off.`,
+    ),
+  ]
+}
+
+function isPollable(address: string): boolean {
+  return /^(?:https?|ssh):\/\//.test(address) || !/^(?:\/|[a-z]+:\/\/)/.test(address)
+}
+
+function statusProblems({ status }: JsonObject): Problem[] {
+  const unknown = textsOf(status).find(
+    (each) => !isExpression(each) && !completionWords.some((word) => word === each),
+  )
+  return unknown === undefined
+    ? []
+    : [
+        error(
+          'status',
+          `${describeChoice(unknown, 'a status to wait for', completionWords)} The trigger does not fire for it.`,
+        ),
+      ]
+}
+
+interface Pattern {
+  readonly place: string
+  readonly pattern: unknown
+  /** Whether a text that Java would not take for a pattern has a meaning of its own. */
+  readonly mayBeText?: boolean
+}
+
+function patternFinding({ place, pattern, mayBeText = false }: Pattern): DocumentFinding[] {
+  // What is an expression is a pattern only once it is evaluated; behind a mask is what is stored.
+  if (typeof pattern !== 'string' || pattern === '' || pattern === mask || isExpression(pattern))
+    return []
+  const problem = findRegexProblem(pattern)
+  if (problem === undefined || (mayBeText && problem.kind === 'malformed')) return []
+  return [{ severity: 'error', place, message: `The pattern can never match. ${problem.message}` }]
+}
+
+function triggerPatterns(definition: JsonObject): Pattern[] {
+  return objectsOf(definition['triggers']).flatMap((trigger, index) => {
+    if (!isTrue(trigger['enabled'])) return []
+    const place = `triggers[${index}]`
+    const fields = patternFields(String(trigger['type'])).map((field) => ({
+      place: `${place}.${field}`,
+      pattern: trigger[field],
+    }))
+    const constraints = ['payloadConstraints', 'attributeConstraints'].flatMap((field) =>
+      Object.entries(objectOf(trigger[field])).map(([key, pattern]) => ({
+        place: `${place}.${field}.${key}`,
+        pattern,
+      })),
+    )
+    return [...fields, ...constraints]
+  })
+}
+
+function patternFields(type: string): string[] {
+  if (type === 'git') return ['branch', 'tags']
+  if (type === 'artifact') return ['version']
+  return type === 'docker' || type === 'helm/oci' ? ['tag'] : []
+}
+
+function artifactPatterns(definition: JsonObject): Pattern[] {
+  return objectsOf(definition['expectedArtifacts']).flatMap((expected, index) =>
+    comparedFields.map((field) => ({
+      place: `expectedArtifacts[${index}].matchArtifact.${field}`,
+      pattern: objectOf(expected['matchArtifact'])[field],
+      mayBeText: true,
+    })),
+  )
+}

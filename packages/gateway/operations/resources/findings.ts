@@ -1,0 +1,89 @@
+/** Findings about definitions: in the response of a save, and of all that an application has. */
+import { type DocumentFinding, formatFinding } from '@fairlead/base/findings/document-finding.ts'
+import { flagModel, model } from '@fairlead/base/json/schemas.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { toHeaderText } from '@fairlead/base/net/header-text.ts'
+import { z } from 'zod'
+import { get } from '../declare.ts'
+import { readsApplication } from '../demands.ts'
+import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+
+const Finding = model('Finding', 'A doubt about a definition that is kept as it was sent.', {
+  severity: z
+    .enum(['error', 'warning', 'note'])
+    .describe(
+      '`error`: a part cannot work as it is written. `warning`: it is unfinished, or may not do what is meant. `note`: it has no effect here.',
+    ),
+  place: z.string().describe('Such as `stages[2].type`.'),
+  stage: z.string().optional().describe('Name of the stage.'),
+  message: z.string().describe('What is wrong, what would happen, and what to write instead.'),
+})
+
+const FoundIn = model('FindingsOfDefinition', {
+  kind: z.string().describe('application, pipeline or strategy.'),
+  id: z.string().optional(),
+  name: z.string().optional(),
+  findings: z.array(Finding),
+})
+
+/** The header, for the descriptions of operations that save. */
+export const andWarnings =
+  ' The header `X-Fairlead-Warnings` names findings that do not keep it from being saved, such as unknown stage types, triggers that never ' +
+  'fire, and missing or misspelt fields; characters beyond ASCII are percent-encoded.'
+
+export const findingsQuery = {
+  findings: flagModel
+    .default(false)
+    .describe('Answers with the findings, and with what is otherwise answered as `saved`.'),
+}
+
+export const Saved = model('SavedWithFindings', {
+  findings: z.array(Finding),
+  saved: z.unknown().optional(),
+})
+
+export const findingOperations: Operation[] = [
+  get('getApplicationFindings', '/applications/{application}/findings', 'List findings', {
+    demands: readsApplication,
+    description:
+      'What is doubtful about an application, its pipelines and its strategies as they are stored. Only the embedded engine judges them: beside an ' +
+      'external one the list is empty.',
+    handle: async (request, { upstreams }) =>
+      upstreams.traitsOf('orca').warns
+        ? request.json('orca', {
+            path: pathTo`/findings/applications/${request.path['application'] as string}`,
+          })
+        : [],
+    answer: z.array(FoundIn),
+    cost: 5,
+  }),
+]
+
+/** Sentences of a header. */
+const mostWarnings = 10
+
+/** @param answer To the request that has saved the document */
+export async function withFindings(
+  request: OperationRequest,
+  { upstreams }: Platform,
+  kind: 'pipeline' | 'strategy' | 'template' | 'notifications',
+  document: unknown,
+  answer?: JsonObject,
+): Promise<unknown> {
+  const service = kind === 'notifications' ? 'echo' : 'orca'
+  const found = upstreams.traitsOf(service).warns
+    ? await request
+        .json(service, { method: 'POST', path: `/findings/${kind}`, body: document })
+        .catch(() => [])
+    : []
+  const findings = found as DocumentFinding[]
+  const texts = findings.slice(0, mostWarnings).map(formatFinding)
+  const more = findings.length - texts.length
+  if (more > 0) texts.push(`There are ${more} more findings.`)
+  const body = request.query['findings'] === true ? { findings, saved: answer } : answer
+  return texts.length === 0
+    ? body
+    : new DirectAnswer(200, body, { 'x-fairlead-warnings': texts.map(toHeaderText).join(' ') })
+}
