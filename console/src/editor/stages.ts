@@ -192,11 +192,12 @@ export interface StageTypes {
   readonly stageTypes: readonly StageType[]
 }
 
-/** Describes the type that runs: `alias` names it when `type` is a name of the author's own. */
+/** Describes the type that runs, as the engine finds it: `alias` names it, or one that is for the cloud provider of the stage alone. */
 export function descriptionOf(
   types: StageTypes | undefined,
   stage: JsonObject,
 ): StageType | undefined {
   const find = (name: unknown) => types?.stageTypes.find(({ type }) => type === scalarOf(name))
-  return find(stage['alias']) ?? find(stage['type'])
+  const name = scalarOf(stage['alias']) ?? scalarOf(stage['type'])
+  return find(`${name}_${scalarOf(stage['cloudProvider'])}`) ?? find(name) ?? find(stage['type'])
 }

@@ -62,7 +62,10 @@ export function imageSourcesOf(definition: JsonObject, index: number): readonly 
   ]
 }
 
+/** Server groups of another provider have other fields. */
 function checkGroup(group: JsonObject, path: Path, hasImage: boolean): Complaints {
+  if ((group['cloudProvider'] ?? group['provider'] ?? standalone.provider) !== standalone.provider)
+    return []
   const isCopy = group['isClone'] === true || group['strategy'] === 'custom'
   const isFound = hasImage && imageKeys.every((key) => group[key] === undefined)
   const isNamed = imageKeys.some((key) => isGiven(group[key]))
