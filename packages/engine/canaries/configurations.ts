@@ -1,7 +1,6 @@
 /** Canary configurations: their table, and the operations of kayenta on them. */
 import { randomUUID } from 'node:crypto'
 import type { SQLTagStore } from 'node:sqlite'
-import { formatFinding } from '@fairlead/base/findings/document-finding.ts'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import {
   fieldOf,
@@ -154,8 +153,8 @@ export function mountConfigurations(app: FastifyInstance, configurations: Config
     configurations.update(id, request.body)
     return { canaryConfigId: id }
   })
-  app.post('/canaryConfig/warnings', ({ body }) =>
-    findRareEvents(checkBody(StoredConfiguration, body)).map(formatFinding),
+  app.post('/findings/canary-config', ({ body }) =>
+    findRareEvents(checkBody(StoredConfiguration, body)),
   )
   app.delete('/canaryConfig/:id', (request, reply) => {
     configurations.remove(pathValue(request, 'id'))

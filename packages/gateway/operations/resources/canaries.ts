@@ -27,7 +27,7 @@ import {
 } from '../demands.ts'
 import type { HttpMethod, Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { withWarnings } from './save-warnings.ts'
+import { withFindings } from './findings.ts'
 
 const CanaryConfig = model(
   'CanaryConfig',
@@ -130,8 +130,7 @@ async function save(
   checkServicePresent(platform, 'kayenta')
   const { query, body } = request
   const answer = await request.json('kayenta', { method, path, query, body })
-  const judge = { service: 'kayenta', path: '/canaryConfig/warnings', document: body } as const
-  return withWarnings(request, platform, judge, answer as JsonObject | undefined)
+  return withFindings(request, platform, 'canary-config', body, answer as JsonObject | undefined)
 }
 
 const offered = operationsWith({ demands: decidedByService, whenDisabled: [] })

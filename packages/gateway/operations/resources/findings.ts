@@ -64,15 +64,21 @@ export const findingOperations: Operation[] = [
 /** Sentences of a header. */
 const mostWarnings = 10
 
+/** Other kinds are judged by the engine. */
+const servicesOf: Readonly<Record<string, 'echo' | 'kayenta'>> = {
+  notifications: 'echo',
+  'canary-config': 'kayenta',
+}
+
 /** @param answer To the request that has saved the document */
 export async function withFindings(
   request: OperationRequest,
   { upstreams }: Platform,
-  kind: 'pipeline' | 'strategy' | 'template' | 'notifications',
+  kind: 'pipeline' | 'notifications' | 'canary-config',
   document: unknown,
   answer?: JsonObject,
 ): Promise<unknown> {
-  const service = kind === 'notifications' ? 'echo' : 'orca'
+  const service = servicesOf[kind] ?? 'orca'
   const found = upstreams.traitsOf(service).warns
     ? await request
         .json(service, { method: 'POST', path: `/findings/${kind}`, body: document })
