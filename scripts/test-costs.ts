@@ -23,6 +23,7 @@ export const costs: Readonly<Record<string, number>> = {
   'backends/bakery/bakes': 32,
   'backends/bakery/frameworks': 30,
   'permissions/matrix': 30,
+  'corpus/definitions': 28,
   'commands/backup': 29,
   'console/live': 29,
   'backends/infrastructure/kubernetes/guides': 28,
