@@ -61,6 +61,10 @@ export class CrashGuard {
     return failures > mostInterruptions
   }
 
+  hasFailed(what: string): boolean {
+    return this.#failures.has(what)
+  }
+
   succeeds(what: string): void {
     this.#failures.delete(what)
   }

@@ -268,7 +268,7 @@ export class Engine implements EngineParts {
     if (reason !== undefined) return void this.#abandon(id, reason)
     const begunMs = performance.now()
     const driven = this.transact((unit) => {
-      const execution = unit.loadForStep(id)
+      const execution = unit.loadForStep(id, this.#crashes.hasFailed(id))
       if (execution === undefined) return undefined
       const { turn } = unit
       if (this.#ahead.has(id)) heedSetBack(execution, turn.now)
@@ -367,7 +367,7 @@ export class Engine implements EngineParts {
 
   #record(run: StepRun, outcome: Outcome): void {
     this.transact((unit) => {
-      const execution = unit.loadForStep(run.execution.id)
+      const execution = unit.loadForStep(run.execution.id, this.#crashes.hasFailed(run.run))
       const fresh = execution && findAgain(run, execution, unit.turn)
       if (fresh === undefined) return
       applyOutcome(fresh, heedSteering(outcome, fresh.stage, run.stage), (child) =>

@@ -54,8 +54,9 @@ export class UnitOfWork {
     return known ?? this.#note(this.#store.load(id))
   }
 
-  /** For a step of the machine. @see ExecutionStore.loadForStep */
-  loadForStep(id: string): Execution | undefined {
+  /** For a step of the machine; one that has failed gets a copy of its own. @see ExecutionStore.loadForStep */
+  loadForStep(id: string, hasFailed: boolean): Execution | undefined {
+    if (hasFailed) return this.load(id)
     return this.#executions.get(id) ?? this.#note(this.#store.loadForStep(id))
   }
 
