@@ -162,7 +162,7 @@ const errors: Readonly<Record<string, Case>> = {
   'a date that never comes': {
     body: cron('0 0 10 31 2 ?'),
     place: 'triggers[1].cronExpression',
-    says: /never fires: no date fits "0 0 10 31 2 \?"/,
+    says: /expression "0 0 10 31 2 \?" never comes true/,
   },
   'a cron expression of a template': {
     path: '/v2/pipelineTemplates',
@@ -189,6 +189,11 @@ const errors: Readonly<Record<string, Case>> = {
     body: webhook('(a)\\1'),
     place: 'triggers[1].payloadConstraints.ref',
     says: /can never match. Back-references are not supported/,
+  },
+  'a path of a constraint': {
+    body: trigger('webhook', { source: 'ci', payloadConstraints: { '$.a[': 'x' } }),
+    place: 'triggers[1].payloadConstraints.$.a[',
+    says: /can never match: the path "\$\.a\[" ends too early/,
   },
   'a pattern for a branch': {
     body: trigger('git', { source: 'github', project: 'a', slug: 'b', branch: '*' }),
@@ -218,6 +223,21 @@ const warnings: Readonly<Record<string, Case>> = {
     body: { stages: [{ type: 'deploy', clusters: [{ region: 'eu' }] }] },
     place: 'stages[0].clusters[0].credentials',
     says: /is missing/,
+  },
+  ...Object.fromEntries(
+    ['statusUrlJsonPath', 'statusJsonPath', 'progressJsonPath'].map((field) => [
+      field,
+      {
+        body: { stages: [{ type: 'webhook', url: 'https://a.example', [field]: '$.a[' }] },
+        place: `stages[0].${field}`,
+        says: /The path "\$\.a\[" ends too early\. The stage fails/,
+      },
+    ]),
+  ),
+  'a pipeline to follow that does not exist': {
+    body: trigger('pipeline', { pipeline: 'gone', status: ['failed'] }),
+    place: 'triggers[1].pipeline',
+    says: /No pipeline has the id "gone", so the trigger never fires/,
   },
   'what is no expression': {
     body: { stages: [{ type: 'wait', waitTime: 1, comments: '${1 + }' }] },
@@ -269,6 +289,7 @@ test('what can never work is kept as it was sent, with a finding; a strict store
 
 test('what works has no finding', async (t) => {
   const backends = await startBackends(t, everything)
+  const { id: first } = await save(backends, {})
   const fine: Readonly<Record<string, Fields>> = {
     'a type that its alias implements': {
       stages: [{ type: 'myJudgment', alias: 'manualJudgment' }],
@@ -290,7 +311,7 @@ test('what works has no finding', async (t) => {
       template: { reference: '${ templateVariables.x }' },
     },
     'every status that a pipeline may be waited for': trigger('pipeline', {
-      pipeline: 'p',
+      pipeline: first,
       status: ['successful', 'failed', 'canceled', 'suspended'],
     }),
     'a usable cron expression': cron('H 0 10 ? * MON-FRI'),
@@ -301,6 +322,10 @@ test('what works has no finding', async (t) => {
         ({ triggers }) => triggers as Fields[],
       ),
     },
+    'paths and names of constraints': trigger('webhook', {
+      source: 'ci',
+      payloadConstraints: { 'content type': 'a', '$.a[0].b': 'c', '$.c[?(@.d == 1)]': 'e' },
+    }),
     'a text of an artifact that is no pattern': {
       expectedArtifacts: [{ id: 'a', matchArtifact: { name: '*:latest' } }],
     },

@@ -12,7 +12,7 @@ import {
 } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import { mask } from '@fairlead/model/secrets/secret-names.ts'
-import { findProblemsIn } from '@fairlead/model/stage-types/check-stage.ts'
+import { findProblemsIn, isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import { parameterFields } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { type Caller, itself } from '@fairlead/ports/caller.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
@@ -175,6 +175,7 @@ async function definitionFindings(
     ...(runsHere ? stageFindings(own, { stageTypes, accounts, occasion }) : []),
     ...(await triggerFindings(definition, ports.events.triggerTypes, { nowMs: now(), timeZone })),
     ...(await nameFindings(definition, names)),
+    ...(await followedFindings(definition, ports.definitions)),
     ...objectsOf(definition['parameterConfig']).flatMap((parameter, index) =>
       findProblemsIn(parameter, parameterFields, true).map(({ field, message }) =>
         error(`parameterConfig[${index}].${field}`, message),
@@ -218,6 +219,28 @@ async function nameFindings(definition: JsonObject, names: Names): Promise<Docum
         : []),
     ]
   })
+}
+
+const toFollowed = list(shape({ enabled: isTrue, type: textOf, pipeline: textOf }))
+
+/** Triggers that follow a pipeline that does not exist. */
+async function followedFindings(
+  { id: own, triggers }: JsonObject,
+  definitions: Ports['definitions'],
+): Promise<DocumentFinding[]> {
+  const found: DocumentFinding[] = []
+  for (const [index, { enabled, type, pipeline: id }] of toFollowed(triggers).entries()) {
+    if (!enabled || type !== 'pipeline' || id === undefined || id === own || isExpression(id))
+      continue
+    if ((await definitions.pipeline(id, itself).catch(() => true)) === undefined)
+      found.push(
+        warning(
+          `triggers[${index}].pipeline`,
+          `No pipeline has the id "${id}", so the trigger never fires. Choose one that exists, or disable the trigger.`,
+        ),
+      )
+  }
+  return found
 }
 
 /** Why an instance of a template cannot run, and what to do; undefined for every other definition. */

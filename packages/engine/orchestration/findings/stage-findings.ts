@@ -2,8 +2,15 @@
 import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
 import { list, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { refusalOf } from '@fairlead/base/port-error.ts'
-import { findMisspeltFields, type Occasion } from '@fairlead/model/stage-types/check-stage.ts'
+import {
+  findMisspeltFields,
+  isExpression,
+  type Occasion,
+} from '@fairlead/model/stage-types/check-stage.ts'
+import type { StageDescription } from '@fairlead/model/stage-types/description.ts'
+import { findPathProblem } from '../../pipelines/json-path.ts'
 import { parseExpression } from '../expressions/parser.ts'
 import { expressionsIn } from '../expressions/template.ts'
 import { descriptionOf, fieldProblemsOf, toStageHead } from '../stages/described-fields.ts'
@@ -72,6 +79,9 @@ function findingsOfStage(
         `The account "${account}" does not exist here, so the stage will fail. Configure it under this name, or change the stage.`,
       ),
     ),
+    ...brokenPaths(stage, description).map(({ field, message }) =>
+      finding('warning', field, message),
+    ),
     ...brokenExpressions(stage).map(({ path, message }) => finding('warning', path, message)),
   ]
 }
@@ -107,6 +117,19 @@ function missingAccounts(
   return found.filter(
     ({ account: name }, at) => found.findIndex((one) => one.account === name) === at,
   )
+}
+
+function brokenPaths(
+  stage: JsonObject,
+  description: StageDescription | undefined,
+): { field: string; message: string }[] {
+  return (description?.fields ?? []).flatMap(({ name: field }) => {
+    const path = field.endsWith('JsonPath') ? stage[field] : undefined
+    if (typeof path !== 'string' || path === '' || isExpression(path)) return []
+    const problem = findPathProblem(path)
+    const message = `The path "${shorten(path)}" ${problem}. The stage fails when it reads the response.`
+    return problem === undefined ? [] : [{ field, message }]
+  })
 }
 
 /** What cannot be parsed stays text, which may be meant: scripts of a shell have the same form. */

@@ -8,7 +8,7 @@ import {
   textOf,
   textsOf,
 } from '@fairlead/base/json/values.ts'
-import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
+import { describeChoice, shorten } from '@fairlead/base/names/edit-distance.ts'
 import { repositoryPattern, withoutUserinfo } from '@fairlead/base/outside/git-repository.ts'
 import { refusalOf } from '@fairlead/base/port-error.ts'
 import { findRegexProblem } from '@fairlead/base/regex/bounded-regex.ts'
@@ -18,9 +18,9 @@ import { findProblemsIn, isExpression } from '@fairlead/model/stage-types/check-
 import { triggerTypes as describedTypes } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { optionalFlagField } from '@fairlead/ports/requests/check-body.ts'
 import { validRange } from 'semver'
-import { withoutSpread } from '../../events/cron/spread.ts'
-import { validateCron, validateWithTimes } from '../../events/cron/validation.ts'
+import { describeNever, validateCron } from '../../events/cron/validation.ts'
 import { comparedFields } from '../../pipelines/artifact-match.ts'
+import { findPathProblem } from '../../pipelines/json-path.ts'
 import { completionWords } from '../statuses.ts'
 
 /** The slowest patterns take two milliseconds each. */
@@ -91,11 +91,26 @@ function problemsOf(trigger: JsonObject, types: readonly string[], clock: Clock)
         }
       : error(field, message),
   )
-  return [...missing, ...(ofType[name]?.(trigger, clock) ?? [])]
+  return [...missing, ...pathProblems(trigger), ...(ofType[name]?.(trigger, clock) ?? [])]
 }
 
 function error(field: string, message: string): Problem {
   return { severity: 'error', field, message }
+}
+
+/** What looks like a name is one: a payload may have it. */
+function pathProblems({ payloadConstraints }: JsonObject): Problem[] {
+  return Object.keys(objectOf(payloadConstraints)).flatMap((path) => {
+    const problem = /^\$|\[/.test(path) && !isExpression(path) ? findPathProblem(path) : undefined
+    return problem === undefined
+      ? []
+      : [
+          error(
+            `payloadConstraints.${path}`,
+            `The constraint can never match: the path "${shorten(path)}" ${problem}.`,
+          ),
+        ]
+  })
 }
 
 const ofType: Readonly<Record<string, (trigger: JsonObject, clock: Clock) => Problem[]>> = {
@@ -111,17 +126,8 @@ const ofType: Readonly<Record<string, (trigger: JsonObject, clock: Clock) => Pro
 function cronProblems({ cronExpression }: JsonObject, clock: Clock): Problem[] {
   const expression = String(cronExpression ?? '')
   if (expression.trim() === '' || isExpression(expression)) return []
-  const problem = refusalOf(() => validateCron(expression))
-  if (problem !== undefined) return [error('cronExpression', problem)]
-  const { description, nextTimes } = validateWithTimes(withoutSpread(expression, ''), clock)
-  return nextTimes.length === 0
-    ? [
-        error(
-          'cronExpression',
-          `The trigger never fires: no date fits "${expression}" (${description}). Correct the days, months or years.`,
-        ),
-      ]
-    : []
+  const problem = refusalOf(() => validateCron(expression)) ?? describeNever(expression, clock)
+  return problem === undefined ? [] : [error('cronExpression', problem)]
 }
 
 /** As events of charts are compared. */
