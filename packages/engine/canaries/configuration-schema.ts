@@ -1,9 +1,10 @@
-/** Schema of canary configurations: rules of kayenta, and values that its judge could not use. */
-
-import { numberOf } from '@fairlead/base/json/values.ts'
-import { optionalFlagField as flag } from '@fairlead/ports/requests/check-body.ts'
+/** Schemas of canary configurations: what kayenta stores, and what an analysis needs. */
+import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
+import { type JsonObject, numberOf } from '@fairlead/base/json/values.ts'
+import { findBodyProblems, optionalFlagField as flag } from '@fairlead/ports/requests/check-body.ts'
 import { z } from 'zod'
-import { judgeName } from './judge/judge.ts'
+import { type JudgedMetric, judgeName } from './judge/judge.ts'
+import { findRareEvents } from './rare-events.ts'
 
 /** As kayenta allows them. */
 const nameForm = /^[A-Za-z0-9,_-]+$/
@@ -66,9 +67,16 @@ const Thresholds = z
     '"marginal" must not be above "pass"',
   )
 
-const parts = {
+const JudgedParts = z.looseObject({
   metrics: z.array(Metric).nullish(),
-  judge: z.looseObject({ name: z.enum([judgeName]) }).nullish(),
+  judge: z
+    .looseObject({
+      name: z.string().refine((name) => name === judgeName, {
+        error: ({ input }) =>
+          `the judge "${String(input)}" is not of the embedded service, which has ${judgeName}: choose that one, or set services.kayenta.baseUrl`,
+      }),
+    })
+    .nullish(),
   templates: z.record(z.string(), z.string()).nullish(),
   classifier: z
     .looseObject({
@@ -76,25 +84,35 @@ const parts = {
       scoreThresholds: Thresholds.nullish(),
     })
     .nullish(),
-}
-const JudgedParts = z.looseObject(parts)
+})
 
 /** What an analysis needs of a configuration, which need not be stored. */
 export const JudgedConfiguration = JudgedParts.superRefine(checkTogether)
 
-export const StoredConfiguration = z
-  .looseObject({
-    ...parts,
-    id: z
-      .string()
-      .regex(idForm, 'it must not have slashes, nor be longer than 255 characters')
-      .nullish(),
-    name: z.string().regex(nameForm, 'it may have only letters, digits, hyphens and underscores'),
-    applications: z.array(z.string().min(1)).min(1),
-    createdTimestamp: instant,
-    updatedTimestamp: instant,
-  })
-  .superRefine(checkTogether)
+/** What kayenta would store: another judge or a plug-in may know the rest. */
+export const StoredConfiguration = z.looseObject({
+  id: z
+    .string()
+    .regex(idForm, 'it must not have slashes, nor be longer than 255 characters')
+    .nullish(),
+  name: z.string().regex(nameForm, 'it may have only letters, digits, hyphens and underscores'),
+  applications: z.array(z.string().min(1)).min(1),
+  metrics: z.array(z.looseObject({})).nullish(),
+  createdTimestamp: instant,
+  updatedTimestamp: instant,
+})
+
+/** Why analyses with it would be refused, or else which metrics they would pass whatever these do. */
+export function configurationFindings(config: JsonObject): DocumentFinding[] {
+  const problems = findBodyProblems(JudgedConfiguration, config)
+  return problems.length === 0
+    ? findRareEvents(config as { metrics?: readonly JudgedMetric[] })
+    : problems.map(({ place, message }) => ({
+        severity: 'error',
+        place,
+        message: `An analysis with it is rejected: ${message}.`,
+      }))
+}
 
 function checkTogether(
   { metrics, classifier }: z.output<typeof JudgedParts>,

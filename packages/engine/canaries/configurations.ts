@@ -16,8 +16,7 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { pathValue, queryValues } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance } from 'fastify'
-import { StoredConfiguration } from './configuration-schema.ts'
-import { findRareEvents } from './rare-events.ts'
+import { configurationFindings, StoredConfiguration } from './configuration-schema.ts'
 
 export const configurationMigrations = [
   `
@@ -62,7 +61,7 @@ export class Configurations {
     return found
   }
 
-  /** @returns its id @throws {PortError} 400 for one that exists, or that no analysis could use */
+  /** @returns its id @throws {PortError} 400 for one that exists, or that kayenta would not store */
   create(body: unknown): string {
     const given = checkBody(StoredConfiguration, body)
     const nowMs = this.#now()
@@ -154,7 +153,7 @@ export function mountConfigurations(app: FastifyInstance, configurations: Config
     return { canaryConfigId: id }
   })
   app.post('/findings/canary-config', ({ body }) =>
-    findRareEvents(checkBody(StoredConfiguration, body)),
+    configurationFindings(checkBody(StoredConfiguration, body)),
   )
   app.delete('/canaryConfig/:id', (request, reply) => {
     configurations.remove(pathValue(request, 'id'))

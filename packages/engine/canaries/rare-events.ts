@@ -21,8 +21,7 @@ export function findRareEvents({
       {
         severity: 'warning',
         place,
-        message: `The metric "${name}" counts missing values as 0: where most values are 0, as with rare errors, the rank test passes it however many there are.`,
-        advice: 'Set "rareEvents": true to compare how often there are events.',
+        message: `The metric "${name}" counts missing values as 0: where most values are 0, as with rare errors, the rank test passes it however many there are. Set "rareEvents": true to compare how often there are events.`,
       },
     ]
   })

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  type DocumentFinding,
+  formatFinding,
+} from '../../../packages/base/findings/document-finding.ts'
 import { canariesBackend } from '../../../packages/engine/canaries/canaries.ts'
 import { startBackends } from '../../support/backends.ts'
 
@@ -61,6 +65,15 @@ test('a canary configuration that kayenta rejects is rejected', async (t) => {
       { ...given, applications: [] },
       /applications: it must have at least 1 entries/,
     ],
+    ['POST /canaryConfig', { ...given, metrics: 5 }, /metrics: it must be a list, not a number/],
+    ['POST /canaryConfig', { ...given, metrics: [null] }, /metrics\.0: it must be an object/],
+    ['POST /canaryConfig', { ...given, id: '../x' }, /id: it must not have slashes/],
+    [
+      'POST /canaryConfig',
+      { ...given, createdTimestamp: 1e300 },
+      /createdTimestamp: it must be at most/,
+    ],
+    ['POST /canaryConfig', [], /must be a JSON object/],
     ['POST /canaryConfig', { ...given, name: 'a b' }, /name: it may have only letters, digits/],
     ['POST /canaryConfig', { ...given, id: 'first' }, /"first" exists already/],
     [
@@ -78,6 +91,7 @@ test('a canary configuration that kayenta rejects is rejected', async (t) => {
   }
 })
 
+const thresholds = { pass: 95, marginal: 75 }
 const judgedBy = (canary: object) => ({
   metrics: [{ name: 'a', query: {}, analysisConfigurations: { canary } }],
 })
@@ -88,16 +102,19 @@ const weighed = (groupWeights: object, ...groups: string[]) => ({
   classifier: { groupWeights },
 })
 
-test('a canary configuration that no judge could use is rejected', async (t) => {
+test('what analyses cannot use is kept with a finding, and rejected by an analysis', async (t) => {
   const backends = await startBackends(t, [canariesBackend])
-  const save = (body: unknown) => backends.ask('kayenta', 'POST', '/canaryConfig', body)
+  const ask = (path: string, body?: unknown) =>
+    backends.ask('kayenta', body === undefined ? 'GET' : 'POST', path, body)
+  const save = (body: unknown) => ask('/canaryConfig', body)
   const cases: [fields: object, message: RegExp][] = [
-    [{ metrics: 5 }, /metrics: it must be a list, not a number/],
-    [{ metrics: [null] }, /metrics\.0: it must be an object/],
     [{ metrics: [{ query: {} }] }, /metrics\.0\.name: it is missing/],
     [{ metrics: [{ name: 'a' }] }, /metrics\.0\.query: it is missing/],
     [{ metrics: inGroups('a', 'a') }, /metrics\.1\.name: another metric is named "a" too/],
-    [{ judge: { name: 'dredd-v1.0' } }, /judge\.name: it must be one of NetflixACAJudge-v1\.0/],
+    ...['NetflixACAJudge-v2.0', 'dredd-v1.0'].map((name): [object, RegExp] => [
+      { judge: { name, judgeConfigurations: { own: [1] } } },
+      new RegExp(`judge\\.name: the judge "${name}" is not of the embedded service`),
+    ]),
     [
       judgedBy({ direction: 'sideways' }),
       /canary\.direction: it must be one of increase, decrease, either/,
@@ -114,16 +131,22 @@ test('a canary configuration that no judge could use is rejected', async (t) => 
       { classifier: { scoreThresholds: { pass: 60, marginal: 75 } } },
       /"marginal" must not be above "pass"/,
     ],
-    [{ id: '../x' }, /id: it must not have slashes/],
-    [{ createdTimestamp: 1e300 }, /createdTimestamp: it must be at most/],
     [{ templates: { filter: 5 } }, /templates\.filter: it must be text/],
   ]
-  for (const [fields, message] of cases) {
-    const { status, body } = await save({ ...given, ...fields })
-    assert.equal(status, 400, String(message))
+  for (const [index, [fields, message]] of cases.entries()) {
+    const config = { ...given, id: `c${index}`, name: `c${index}`, ...fields }
+    assert.equal((await save(config)).status, 200, String(message))
+    const stored = (await ask(`/canaryConfig/c${index}`)).body as Record<string, unknown>
+    for (const [name, part] of Object.entries(config)) assert.deepEqual(stored[name], part)
+    const [finding] = (await ask('/findings/canary-config', config)).body as DocumentFinding[]
+    assert.equal(finding?.severity, 'error', String(message))
+    const said = formatFinding(finding).replace('An analysis with it is rejected: ', '')
+    assert.match(said.replace(/\[(\d)\]/g, '.$1'), message)
+    const order = { canaryConfig: config, executionRequest: { scopes: {}, thresholds } }
+    const { status, body } = await ask('/canary', order)
+    assert.equal(status, 400, JSON.stringify(body))
     assert.match((body as { message: string }).message, message)
   }
-  assert.equal((await save([])).status, 400)
 
   const kept = [
     weighed({}, 'a', 'b'),
