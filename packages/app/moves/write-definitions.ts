@@ -61,7 +61,11 @@ interface MoveOptions {
   readonly replaces: boolean
 }
 
-type Reporting = MoveOptions & { readonly report: MoveReport }
+interface Reporting extends MoveOptions {
+  readonly report: MoveReport
+  /** Findings, once all that documents refer to has come. */
+  readonly later: (() => Promise<void>)[]
+}
 
 /** Everything or nothing is written. @throws what reading throws */
 export async function writeDefinitions(
@@ -73,7 +77,9 @@ export async function writeDefinitions(
   const report: MoveReport = { counts: new Map(), remarks: [], withoutHistory: 0 }
   db.exec('BEGIN IMMEDIATE')
   try {
-    for await (const object of objects) await take(opened, object, { ...options, report })
+    const later: Reporting['later'] = []
+    for await (const object of objects) await take(opened, object, { ...options, report, later })
+    for (const find of later) await find()
     db.exec('COMMIT')
     return report
   } catch (error) {
@@ -95,16 +101,17 @@ async function take(
   { kind, versions, lacksHistory }: MovedObject,
   options: Reporting,
 ): Promise<void> {
-  const { report, isStrict } = options
+  const { report, later, isStrict } = options
   const { definitions } = opened
   const sent = versions.at(-1) ?? {}
   const title = `${kinds[kind]} / ${nameOf(sent)}`
   let live: JsonObject = {}
   const unfit = refusalOf(() => (live = checkedOf(opened, kind, sent)))
   const judged = unfit === undefined ? judgedAs[kind] : undefined
-  const findings =
-    judged === undefined ? [] : await findingsOfStored(judged, live, definitions.judging)
-  const problem = unfit ?? (isStrict ? refusalOf(() => refuseErrors(findings, live)) : undefined)
+  const find = async () =>
+    judged === undefined ? [] : findingsOfStored(judged, live, definitions.judging)
+  const strictly = isStrict ? await find() : []
+  const problem = unfit ?? refusalOf(() => refuseErrors(strictly, live))
   const outcome =
     problem === undefined
       ? put(opened, { kind, versions: [...versions.slice(0, -1), live] }, options)
@@ -118,8 +125,10 @@ async function take(
   if (lacksHistory === true) report.withoutHistory++
   orphaned(definitions, kind, live).forEach(note)
   // Alike in many places, they are one line.
-  for (const finding of findings)
-    report.remarks.push({ title: `${title}, ${placeOf(finding)}`, sentence: finding.message })
+  later.push(async () => {
+    for (const finding of await find())
+      report.remarks.push({ title: `${title}, ${placeOf(finding)}`, sentence: finding.message })
+  })
 }
 
 /** Front50 keeps what belonged to an application that was deleted, where the deletion failed. */

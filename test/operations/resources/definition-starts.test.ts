@@ -33,6 +33,43 @@ test('a saved pipeline with faults is answered with warnings in a header', async
   )
 })
 
+test('other saves have the header as well', async (t) => {
+  const url = await startGateway(t, {}, { embedded: true })
+  const stages = [{ refId: '1', type: 'nope' }]
+  const strategy = { application: 'demo', name: 's', id: 's', stages }
+  const template = { id: 't', metadata: { name: 't', scopes: ['global'] }, pipeline: { stages } }
+  const application = { name: 'demo', email: 'a@b.example', environments: [{ name: 'x' }] }
+  const job = [{ type: 'createApplication', application }]
+  const metrics = [
+    { name: 'm', query: {}, analysisConfigurations: { canary: { nanStrategy: 'replace' } } },
+  ]
+  const canary = { name: 'c', applications: ['demo'], metrics }
+  for (const [request, body, expected, says] of [
+    ['POST /strategies', strategy, 200, /stages\[0\]\.type: There is no stage type "nope"/],
+    ['PUT /strategies/s', strategy, 200, /There is no stage type "nope"/],
+    [
+      'POST /v2/pipelineTemplates/create',
+      template,
+      202,
+      /pipeline\.stages\[0\]\.type: There is no/,
+    ],
+    ['POST /v2/pipelineTemplates/update/t', template, 202, /There is no stage type "nope"/],
+    ['POST /tasks', { application: 'demo', description: 'd', job }, 200, /^environments/],
+    ['POST /v2/canaryConfig', canary, 200, /The metric "m" .* Set "rareEvents": true/],
+    [
+      'POST /v2/canaryConfig',
+      { ...canary, name: 'd', judge: { name: 'dredd-v1.0' } },
+      200,
+      /dredd/,
+    ],
+  ] as const) {
+    const [method = '', path = ''] = request.split(' ')
+    const { status, headers, text } = await send(url, method, path, body)
+    assert.equal(status, expected, `${request}: ${text}`)
+    assert.match(decodeURIComponent(headers.get('x-fairlead-warnings') ?? ''), says, request)
+  }
+})
+
 test('a save answers with its findings where that is asked for', async (t) => {
   const url = await startGateway(t, {}, { embedded: true })
   const definition = { application: 'demo', name: 'p', stages: [{ refId: '1', type: 'nope' }] }

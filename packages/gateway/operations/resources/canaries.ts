@@ -11,7 +11,7 @@ import {
   nothing,
   TextList,
 } from '@fairlead/base/json/schemas.ts'
-import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import { objectOf } from '@fairlead/base/json/values.ts'
 import { formatQuery, pathTo, type QueryValue } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
 import { checkServicePresent, get, ofOptionalService, operationsWith } from '../declare.ts'
@@ -74,7 +74,8 @@ const decided = operationsWith({ demands: decidedByService })
 const configuration = operationsWith({ query: { configurationAccountName } })
 
 const andWarnings =
-  'The header `X-Fairlead-Warnings` names metrics that the judge would pass whatever they do; characters beyond ASCII are percent-encoded.'
+  'The header `X-Fairlead-Warnings` names what an analysis would reject, such as an unknown judge, and metrics that the judge would pass ' +
+  'whatever they do; characters beyond ASCII are percent-encoded.'
 
 const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
   get('getCanaryConfigsUsingGET', configPath, 'List canary configurations', {
@@ -130,7 +131,7 @@ async function save(
   checkServicePresent(platform, 'kayenta')
   const { query, body } = request
   const answer = await request.json('kayenta', { method, path, query, body })
-  return withFindings(request, platform, 'canary-config', body, answer as JsonObject | undefined)
+  return withFindings(request, platform, 'canary-config', body, answer)
 }
 
 const offered = operationsWith({ demands: decidedByService, whenDisabled: [] })

@@ -1,7 +1,6 @@
 /** Findings about definitions: in the response of a save, and of all that an application has. */
 import { type DocumentFinding, formatFinding } from '@fairlead/base/findings/document-finding.ts'
 import { flagModel, model } from '@fairlead/base/json/schemas.ts'
-import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { toHeaderText } from '@fairlead/base/net/header-text.ts'
 import { z } from 'zod'
@@ -64,21 +63,25 @@ export const findingOperations: Operation[] = [
 /** Sentences of a header. */
 const mostWarnings = 10
 
-/** Other kinds are judged by the engine. */
-const servicesOf: Readonly<Record<string, 'echo' | 'kayenta'>> = {
+const serviceOf = {
+  pipeline: 'orca',
+  strategy: 'orca',
+  template: 'orca',
+  application: 'orca',
   notifications: 'echo',
   'canary-config': 'kayenta',
-}
+} as const
 
 /** @param answer To the request that has saved the document */
 export async function withFindings(
   request: OperationRequest,
   { upstreams }: Platform,
-  kind: 'pipeline' | 'notifications' | 'canary-config',
+  kind: keyof typeof serviceOf,
   document: unknown,
-  answer?: JsonObject,
+  answer?: unknown,
+  status = 200,
 ): Promise<unknown> {
-  const service = servicesOf[kind] ?? 'orca'
+  const service = serviceOf[kind]
   const found = upstreams.traitsOf(service).warns
     ? await request
         .json(service, { method: 'POST', path: `/findings/${kind}`, body: document })
@@ -91,5 +94,5 @@ export async function withFindings(
   const body = request.query['findings'] === true ? { findings, saved: answer } : answer
   return texts.length === 0
     ? body
-    : new DirectAnswer(200, body, { 'x-fairlead-warnings': texts.map(toHeaderText).join(' ') })
+    : new DirectAnswer(status, body, { 'x-fairlead-warnings': texts.map(toHeaderText).join(' ') })
 }

@@ -3,6 +3,7 @@
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { AnyObject, integer, nothing } from '@fairlead/base/json/schemas.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { DefinitionMove, Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
 import { get, operationsWith } from '../declare.ts'
@@ -15,9 +16,11 @@ import {
   writesDefinitions,
 } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
 import { checkList } from '../upstream-shape.ts'
+import { andWarnings, withFindings } from './findings.ts'
 
-const change = operationsWith({ forward: 'front50', answer: nothing })
+const change = operationsWith({ answer: nothing })
 const ofApplication = operationsWith({ core: true, demands: readsApplication })
 
 export const strategyOperations: Operation[] = [
@@ -64,16 +67,21 @@ export const strategyOperations: Operation[] = [
   ),
   change.post('saveStrategyUsingPOST', '/strategies', 'Save a strategy', {
     demands: writesDefinitions,
-    description: 'Creates a deployment strategy, or replaces the one with the same id.',
+    description: `Creates a deployment strategy, or replaces the one with the same id.${andWarnings}`,
     body: { schema: AnyObject, shown: Pipeline, required: true },
+    handle: (request, platform) => save(request, platform, 'POST', '/strategies'),
   }),
   change.post('moveStrategyUsingPOST', '/strategies/move', 'Rename a strategy', {
     demands: writesApplicationInBody,
+    forward: 'front50',
     body: DefinitionMove,
   }),
   change.put('updateStrategyUsingPUT', '/strategies/{id}', 'Update a strategy', {
     demands: writesDefinitions,
+    description: andWarnings.trim(),
     body: { schema: AnyObject, shown: Pipeline, required: true },
+    handle: (request, platform) =>
+      save(request, platform, 'PUT', pathTo`/strategies/${request.path['id'] ?? ''}`),
     answer: Pipeline,
   }),
   change.remove(
@@ -82,9 +90,21 @@ export const strategyOperations: Operation[] = [
     'Delete a strategy',
     {
       demands: writesApplication,
+      forward: 'front50',
     },
   ),
 ]
+
+async function save(
+  request: OperationRequest,
+  platform: Platform,
+  method: 'POST' | 'PUT',
+  path: string,
+): Promise<unknown> {
+  const { body } = request
+  const answer = await request.json('front50', { method, path, body })
+  return withFindings(request, platform, 'strategy', body, method === 'PUT' ? answer : undefined)
+}
 
 function pickStrategy(body: unknown, { path }: OperationRequest): JsonObject {
   const { application, strategyName } = path

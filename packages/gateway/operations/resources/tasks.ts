@@ -9,7 +9,7 @@ import {
   nothing,
   Ref,
 } from '@fairlead/base/json/schemas.ts'
-import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
 import {
   findApplicationNameObjection,
   pluginApplication,
@@ -38,6 +38,7 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { withDisplayedUser } from './caller.ts'
+import { withFindings } from './findings.ts'
 import { startModeOf } from './pipeline-starts.ts'
 import { submissionType } from './task-polling.ts'
 
@@ -133,7 +134,9 @@ export const taskOperations: Operation[] = [
   ),
   core.post('taskUsingPOST1', '/tasks', 'Submit a task', {
     demands: submitsJobs,
-    description: `Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way.${orPlan}`,
+    description:
+      'Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way; doubts about declared ' +
+      `environments are in the header \`X-Fairlead-Warnings\`.${orPlan}`,
     body: { schema: AnyObject, shown: TaskRequest, required: true },
     handle: (request, platform) => {
       const task = request.body as JsonObject
@@ -185,7 +188,7 @@ async function submit(
   request: OperationRequest,
   platform: Platform,
   given: JsonObject,
-): Promise<JsonObject> {
+): Promise<unknown> {
   const { plan, body: task } = startModeOf(given)
   if (plan) return judge(request, platform, task)
   for (const name of applicationsCreatedBy(task)) await checkNewName(request, platform, name)
@@ -196,11 +199,16 @@ async function submit(
     body,
     headers: submissionType,
   })
-  if (changesApplication(task)) {
-    // Who created an application looks for it in the list as soon as the task has ended.
-    setTimeout(() => void platform.applications.refresh(), applicationChangeMs).unref()
-  }
-  return checkObject(answer, 'orca')
+  const submitted = checkObject(answer, 'orca')
+  if (!changesApplication(task)) return submitted
+  // Who created an application looks for it in the list as soon as the task has ended.
+  setTimeout(() => void platform.applications.refresh(), applicationChangeMs).unref()
+  const declaring = objectsOf(task['job'])
+    .map(({ application: changed }) => objectOf(changed))
+    .find(({ environments }) => environments != null)
+  return declaring === undefined
+    ? submitted
+    : withFindings(request, platform, 'application', declaring, submitted)
 }
 
 async function judge(

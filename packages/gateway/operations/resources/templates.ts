@@ -27,9 +27,9 @@ import { TaskModel } from '../models/executions.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { usernameOf } from './caller.ts'
+import { andWarnings, withFindings } from './findings.ts'
 import {
   checkPlain,
-  type FinishedTask,
   runTask,
   submitTask,
   type TaskSubmission,
@@ -177,7 +177,7 @@ export const templateOperations: Operation[] = [
     'Create a template',
     {
       demands: createsTemplate,
-      description: 'Creates a version-2 template, and returns when it is stored.',
+      description: `Creates a version-2 template, and returns when it is stored.${andWarnings}`,
       query: { tag },
       body: templateBody,
       handle: (request, platform) =>
@@ -190,7 +190,7 @@ export const templateOperations: Operation[] = [
     'Update a template',
     {
       demands: updatesTemplate,
-      description: 'Changes a version-2 template, and returns when it is stored.',
+      description: `Changes a version-2 template, and returns when it is stored.${andWarnings}`,
       query: { tag, skipPlanDependents },
       body: templateBody,
       handle: (request, platform) =>
@@ -224,11 +224,11 @@ export const templateOperations: Operation[] = [
   ),
 ]
 
-function changeTemplate(
+async function changeTemplate(
   request: OperationRequest,
   platform: Platform,
   submission: TaskSubmission,
-): Promise<FinishedTask> {
+): Promise<unknown> {
   const { schema = 'v2' } = request.body as Template
   if (schema !== 'v2') {
     throw new GatewayError(
@@ -236,7 +236,8 @@ function changeTemplate(
       `"schema" of the template is "${schema}"; this operation stores templates of schema "v2".`,
     )
   }
-  return runTask(request, platform, submission)
+  const task = await runTask(request, platform, submission)
+  return withFindings(request, platform, 'template', request.body, task, 202)
 }
 
 function createTemplate(request: OperationRequest, type: string): TaskSubmission {
