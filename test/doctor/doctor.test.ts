@@ -394,6 +394,16 @@ test('administrators have the running gateway examined', async (t) => {
   await users.add('rita', password, [])
   users.close()
   const ask = (name: string) => fetch(`${url}/doctor`, { headers: basic(name, password) })
+  const saved = await fetch(`${url}/strategies`, {
+    method: 'POST',
+    headers: { ...basic('admin', password), 'content-type': 'application/json' },
+    body: JSON.stringify({
+      application: 'demo',
+      name: 'odd',
+      triggers: [{ type: 'webhok', enabled: true }],
+    }),
+  })
+  assert.equal(saved.status, 200)
 
   const answers = await Promise.all([ask('admin'), ask('admin')])
   const [first, second] = await Promise.all(
@@ -405,5 +415,11 @@ test('administrators have the running gateway examined', async (t) => {
   assert.match(problem?.subject ?? '', /orca/)
   const [kept] = first?.findings.filter(({ subject }) => subject === 'Retention') ?? []
   assert.match(kept?.found ?? '', /\bevents \d.*\bbakes \d/)
+  const [doubtful] = first?.findings.filter(({ subject }) => subject === 'Definitions') ?? []
+  assert.equal(doubtful?.verdict, 'warning')
+  assert.match(
+    doubtful?.found ?? '',
+    /^1 have errors: The strategy "odd" of demo: triggers\[0\]\.type: "webhok" is not a type/,
+  )
   assert.equal((await ask('rita')).status, 403)
 })

@@ -21,6 +21,7 @@ import type { Config } from '../config/config.ts'
 import { simulateBalancer } from './balancer.ts'
 import { checkClock } from './check-clock.ts'
 import { checkDataDir } from './check-data-dir.ts'
+import { checkDefinitions } from './check-definitions.ts'
 import { checkMetricsAccounts } from './check-metrics-accounts.ts'
 import { checkOutsideAccounts } from './check-outside-accounts.ts'
 import { checkPeerCertificates } from './check-peer-certificates.ts'
@@ -102,6 +103,7 @@ async function checksOf(
     ...checkUsers(config),
     ...checkOutsideAccounts(config),
     ...checkRetention(config),
+    ...checkDefinitions(config),
     ...checkClock(config, timeouts, now),
   ]
 }

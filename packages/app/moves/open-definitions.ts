@@ -48,14 +48,18 @@ export function openForWriting(config: Config, log: FastifyBaseLogger): OpenDefi
 }
 
 /** A copy of the definitions alone, also while Fairlead runs: what is written to it is gone when it is closed. */
-export function openCopy(config: Config, log: FastifyBaseLogger): OpenDefinitions {
+export function openCopy(
+  config: Config,
+  log: FastifyBaseLogger,
+  { withHistory = true } = {},
+): OpenDefinitions {
   // Without a name, SQLite keeps it in memory, and beyond that in a file that no one else sees.
   const db = new DatabaseSync('')
   const opened = open(db, config, { log, close: () => db.close() })
   const file = join(config.backends.dataDir, 'backends.db')
   if (existsSync(file)) {
     db.prepare('ATTACH ? AS live').run(file)
-    for (const table of ['definitions_documents', 'definitions_history'])
+    for (const table of ['definitions_documents', ...(withHistory ? ['definitions_history'] : [])])
       db.exec(`INSERT INTO main.${table} SELECT * FROM live.${table}`)
     db.exec('DETACH live')
     opened.definitions.pipelines.markAll()
