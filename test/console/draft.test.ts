@@ -4,24 +4,18 @@ import { test } from 'node:test'
 import { listChanges, mergeDefinitions } from '../../console/src/editor/changes.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
 import { withValueAt } from '../../console/src/editor/json-path.ts'
-import { findProblems, toRefusals } from '../../console/src/editor/problems.ts'
+import { toProblem } from '../../console/src/editor/problems.ts'
 import {
   addStage,
   copyStage,
   inRunOrder,
   removeStage,
   requisitesOf,
-  type StageTypes,
   setRequisites,
   stagesOf,
   toNodes,
 } from '../../console/src/editor/stages.ts'
 import type { JsonObject } from '../../packages/base/json/values.ts'
-import { toStageTypesAnswer } from '../../packages/model/stage-types/answer.ts'
-import { stageFields } from '../../packages/model/stage-types/common.ts'
-import { controlStages } from '../../packages/model/stage-types/control.ts'
-
-const types = toStageTypesAnswer(controlStages, new Map()) as unknown as StageTypes
 
 function stage(
   refId: string,
@@ -91,41 +85,43 @@ test('a circle and an unknown requisite are drawn as far as possible', () => {
     inRunOrder(toNodes(circle)).map(({ key }) => key),
     ['3', '1', '2'],
   )
-  assert.deepEqual(
-    findProblems({ name: 'x', ...circle }, types).map(({ path, message }) => [
-      path.join('.'),
-      message,
-    ]),
-    [
-      ['stages.0.requisiteStageRefIds', 'These stages wait for each other: stage 1, stage 2.'],
-      ['stages.1.requisiteStageRefIds', 'These stages wait for each other: stage 1, stage 2.'],
-      ['stages.2.requisiteStageRefIds', 'There is no stage with the reference nowhere.'],
-    ],
-  )
 })
 
-test('fields are checked by their descriptions, expressions are not', () => {
-  const stages = [
-    stage('1', [], { waitTime: 'soon', failPipeline: true }),
-    stage('2', [], { waitTime: '${ parameters.seconds }' }),
-    stage('3', [], { type: 'webhook' }),
-    stage('4', [], { type: 'webhook', stageEnabled: { type: 'expression', expression: 'false' } }),
-    stage('5', [], { type: 'checkPreconditions', preconditions: [{ type: 'weather' }] }),
-    stage('6', [], { type: 'of-a-plugin', anything: [1] }),
+test('findings of the server stand at their stage until what they name changes', () => {
+  const draft = new Draft('web', {
+    stored: undefined,
+    definition: { ...diamond, name: '', triggers: [{ type: 'cron' }] },
+  })
+  const judged = draft.definition.peek()
+  const found = [
+    'stages[1].waitTime',
+    'stages[3].clusters[0].capacity.max',
+    'stages',
+    'triggers[0].type',
   ]
-  const found = findProblems({ name: 'x', stages }, types)
-  assert.deepEqual(
-    found.map(({ path, message }) => [path.join('.'), message]),
-    [
-      ['stages.0.waitTime', '"waitTime" must be a number, not "soon".'],
-      ['stages.2.url', 'Enter url.'],
-      [
-        'stages.4.preconditions.0.type',
-        '"preconditions[0].type" must be one of expression, stageStatus, clusterSize; it is "weather".',
-      ],
-    ],
+  draft.findings.value = found.map((place) =>
+    toProblem({ place, severity: 'warning', message: place }, judged),
   )
-  assert.ok(stageFields.length > 0)
+  const shown = () =>
+    draft.problems.value.map(({ stage: key, path, severity, isMissing }) =>
+      [key, path.join('.'), severity, isMissing].join(' '),
+    )
+  const atName = ' name error true'
+  const atTrigger = ' triggers.0.type warning false'
+  assert.deepEqual(shown(), [
+    atName,
+    '2 stages.1.waitTime warning true',
+    '4 stages.3.clusters.0.capacity.max warning true',
+    ' stages warning false',
+    atTrigger,
+  ])
+  draft.set(['stages', 1, 'waitTime'], 5, 'Change Wait time')
+  assert.deepEqual(shown(), [atName, '4 stages.3.clusters.0.capacity.max warning true', atTrigger])
+  draft.change('Remove stage 1', (definition) => removeStage(definition, '1'))
+  assert.deepEqual(shown(), [atName, atTrigger])
+  draft.undo()
+  draft.set(['name'], 'named', 'Rename')
+  assert.deepEqual(shown(), ['4 stages.3.clusters.0.capacity.max warning true', atTrigger])
 })
 
 test('undo goes back step by step, and typing is one step', () => {
@@ -159,19 +155,6 @@ test('a field keeps its place, and a key may have any name', () => {
     '{"list":[2]}',
   )
   assert.equal(JSON.stringify(withValueAt({}, ['a', 0, 'b'], true)), '{"a":[{"b":true}]}')
-})
-
-test('a refusal is tied to the stage and the field that it names', () => {
-  const message =
-    'Stage "stage 2": "waitTime" must be a number, not "soon". Stage 4: "clusters[0].capacity.max" must be a number, not a list.'
-  assert.deepEqual(
-    toRefusals(message, diamond).map(({ path, stage: key }) => [key, path]),
-    [
-      ['2', ['stages', 1, 'waitTime']],
-      ['4', ['stages', 3, 'clusters', 0, 'capacity', 'max']],
-    ],
-  )
-  assert.deepEqual(toRefusals('A pipeline named "x" exists already.', diamond), [])
 })
 
 test('a stored version that comes later is not undone', () => {

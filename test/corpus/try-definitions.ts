@@ -2,7 +2,6 @@
 
 import { readText, writeText } from '../../console/src/editor/definition-text.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
-import type { StageTypes } from '../../console/src/editor/stages.ts'
 import type { JsonObject } from '../../packages/base/json/values.ts'
 import { waitFor } from '../support/wait-until.ts'
 import { application, type CorpusDefinition, templateId } from './definitions.ts'
@@ -99,9 +98,8 @@ export async function tryDefinitions(
     return { ...each, name, stored: found, warnings, faults }
   })
 
-  const types = JSON.parse((await send('GET', '/capabilities/stageTypes')).text) as StageTypes
   for (const each of saved) {
-    const edited = edit(each, types)
+    const edited = edit(each)
     if (edited === undefined) continue
     const { status, text } = await send('POST', '/pipelines?staleCheck=true', edited)
     if (status !== 200) each.faults.push(`the editor's save is refused with ${status}: ${text}`)
@@ -149,12 +147,11 @@ function withoutCronIds({ triggers, ...rest }: JsonObject): JsonObject {
 }
 
 /** As the editor does: opened, looked at as text, one field changed, saved under the identity that it has. */
-function edit({ stored, warnings, faults }: Saved, types: StageTypes): JsonObject | undefined {
+function edit({ stored, faults }: Saved): JsonObject | undefined {
   if (stored['id'] === undefined) return undefined
   const draft = new Draft('shop', { stored, definition: stored })
-  draft.types.value = types
-  const objections = draft.problems.value.filter(({ isWarning }) => isWarning !== true)
-  if (objections.length > 0 && warnings === '')
+  const objections = draft.problems.value.filter(({ severity }) => severity === 'error')
+  if (objections.length > 0)
     faults.push(
       `only the editor objects: ${objections.map(({ path, message }) => `${path.join('.')} ${message}`).join('; ')}`,
     )

@@ -192,6 +192,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /pipelines/{id}/{stageId}/evaluateExpression': 'readers',
   'POST /pipelines/{id}/evaluateVariables': 'readers',
   'POST /applications/{application}/tasks/judge': 'planners',
+  'POST /applications/{application}/findings': 'planners',
   'POST /webhooks/{type}/{source}': 'senders',
   'POST /webhooks/cdevents/{source}': 'senders',
   'GET /webhooks/preconfigured': 'everybody',

@@ -26,6 +26,15 @@ export function usePipelines(application: string | undefined) {
   )
 }
 
+/** What the server doubts of all that an application has. */
+export function useFindings(application: string) {
+  return useLive(
+    '/applications/{application}/findings',
+    { path: { application } },
+    { refresh: 'slow', events: applicationEvents(application, 'definitions') },
+  )
+}
+
 const groupsPath = '/applications/{applicationName}/serverGroups'
 
 /** @param clusters `account:cluster`, comma-separated; undefined reads all of the application */

@@ -1,6 +1,7 @@
 /** A pipeline in a list: its last runs as bars, and how the last one stands, since when, and who started it. */
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
+import type { Schemas } from '../api/client.ts'
 import {
   durationOf,
   type Execution,
@@ -10,6 +11,7 @@ import {
   statusOf,
 } from '../model/execution.ts'
 import { formatDuration, formatRelative, now, thisMinute } from '../model/time.ts'
+import { plural } from '../words.ts'
 import { kept } from './kept.tsx'
 import { Duration, Name, NameLink, StatusMark, Time } from './text.tsx'
 
@@ -19,6 +21,7 @@ interface PipelineRowProps {
   readonly name: string
   readonly note: string | undefined
   readonly isDisabled?: boolean
+  readonly findings?: readonly Schemas['Finding'][] | undefined
   /** Newest first; undefined while they are not known. */
   readonly runs: readonly Execution[] | undefined
   readonly isUnknown?: boolean
@@ -32,6 +35,7 @@ export function PipelineRow({
   name,
   note,
   isDisabled,
+  findings = [],
   runs,
   isUnknown,
   children,
@@ -42,6 +46,7 @@ export function PipelineRow({
       <div class="pipeline-name">
         <NameLink class="row-title" href={to.pipeline(application, id)} text={name} max={60} />
         {isDisabled && <span class="chip">disabled</span>}
+        <FindingCounts findings={findings} href={to.editPipeline(application, id)} />
         {note && <Name class="muted cut" text={note} max={80} />}
       </div>
       <RunStrip runs={runs ?? []} label={`Last runs of ${name}`} />
@@ -53,6 +58,30 @@ export function PipelineRow({
       {children}
     </div>
   )
+}
+
+const severities = [
+  ['error', 'failed'],
+  ['warning', 'warning'],
+] as const
+
+function FindingCounts({
+  findings,
+  href,
+}: {
+  readonly findings: readonly Schemas['Finding'][]
+  readonly href: string
+}) {
+  return severities.map(([severity, kind]) => {
+    const found = findings.filter((finding) => finding.severity === severity)
+    if (found.length === 0) return null
+    const title = found.map(({ message }) => message).join('\n')
+    return (
+      <a key={severity} class="chip" href={href} title={title}>
+        <StatusMark kind={kind} /> {plural(found.length, severity)}
+      </a>
+    )
+  })
 }
 
 function LastRun({ run }: { run: Execution }) {

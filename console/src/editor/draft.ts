@@ -4,18 +4,16 @@ import { type JsonObject, objectOf, scalarOf } from '@fairlead/base/json/values.
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import { type Choose, listChanges, mergeDefinitions, withoutStamps } from './changes.ts'
 import { isSamePath, isSameValue, type Path, valueAt, withValueAt } from './json-path.ts'
-import { findProblems, type Problem } from './problems.ts'
-import { type StageTypes, toNodes } from './stages.ts'
+import { type AnchoredProblem, nameMissing, type Problem, stageAt } from './problems.ts'
+import type { StageTypes } from './stages.ts'
 
 export interface TabProps {
   readonly draft: Draft
 }
 
 /** Text of a field that is no value, such as half a number. It survives a change of the view, and keeps the draft from being saved. */
-interface HeldText extends Problem {
+interface HeldText extends AnchoredProblem {
   readonly text: string
-  /** What the definition has there: once that is another, the text is outdated. */
-  readonly value: unknown
 }
 
 /** A definition, and what led from it to the next one, such as "Remove Deploy". */
@@ -49,8 +47,9 @@ export class Draft {
   readonly showsMissing = signal(false)
   /** Whether the last change was saved here. */
   readonly isSaved = signal(false)
-  /** What the server found in the last save, until the definition changes. */
-  readonly refusals = signal<readonly Problem[]>([])
+  /** What the server found in the definition that it has judged last. */
+  readonly findings = signal<readonly AnchoredProblem[]>([])
+  judged: JsonObject | undefined
   /** Reads what was typed last in the text view. */
   readText: (() => void) | undefined
   readonly #begun: JsonObject
@@ -60,12 +59,7 @@ export class Draft {
   readonly #future = signal<readonly Step[]>([])
   #mergeKey: string | undefined
 
-  readonly held = computed(() => {
-    const definition = this.definition.value
-    const isCurrent = ({ path, stage, value }: HeldText) =>
-      isSameValue(valueAt(definition, path), value) && stageAt(definition, path) === stage
-    return this.#held.value.filter(isCurrent)
-  })
+  readonly held = computed(() => this.#current(this.#held.value))
   readonly changes = computed(() =>
     listChanges(
       withoutStamps(this.stored.value ?? this.#begun),
@@ -80,12 +74,18 @@ export class Draft {
   )
   readonly problems = computed((): readonly Problem[] => {
     const message = this.unreadable.value?.message
-    const ofText = message === undefined ? [] : [{ path: [], message, kind: 'wrong' } as const]
+    const own = (path: Path, text: string, isMissing = false): Problem => ({
+      path,
+      message: text,
+      severity: 'error',
+      isMissing,
+    })
+    const isNamed = String(this.definition.value['name'] ?? '').trim() !== ''
     return [
-      ...ofText,
-      ...this.refusals.value,
+      ...(message === undefined ? [] : [own([], message)]),
+      ...(isNamed ? [] : [own(['name'], nameMissing, true)]),
       ...this.held.value,
-      ...findProblems(this.definition.value, this.types.value),
+      ...this.#current(this.findings.value),
     ]
   })
   /** Why it cannot be changed; changes are ignored then. */
@@ -106,6 +106,14 @@ export class Draft {
     this.#held = signal(held)
   }
 
+  #current<Kind extends AnchoredProblem>(problems: readonly Kind[]): readonly Kind[] {
+    const definition = this.definition.value
+    return problems.filter(
+      ({ path, stage, value }) =>
+        isSameValue(valueAt(definition, path), value) && stageAt(definition, path) === stage,
+    )
+  }
+
   /** @param mergeKey Changes of one key in a row are one step of undo. */
   change(label: string, edit: (definition: JsonObject) => JsonObject, mergeKey?: string): void {
     const before = this.definition.peek()
@@ -122,7 +130,6 @@ export class Draft {
 
   #become(definition: JsonObject, mergeKey: string | undefined): void {
     this.#mergeKey = mergeKey
-    this.refusals.value = []
     this.isSaved.value = false
     this.definition.value = definition
   }
@@ -140,7 +147,7 @@ export class Draft {
     this.#held.value =
       text === undefined
         ? others
-        : [...others, { path, text, message, kind: 'wrong', stage, value }]
+        : [...others, { path, text, message, severity: 'error', stage, value }]
   }
 
   undo(): void {
@@ -207,12 +214,6 @@ export class Draft {
       held: this.held.value,
     }
   }
-}
-
-function stageAt(definition: JsonObject, [list, index]: Path): string | undefined {
-  return list === 'stages' && typeof index === 'number'
-    ? toNodes(definition)[index]?.key
-    : undefined
 }
 
 /** A locked pipeline is changed where it is made, one of a template in the template. */

@@ -183,19 +183,23 @@ function toButton(label: string, onClick: () => void) {
 
 const maxListed = 5
 
-/** All problems after the first attempt to save; before, each stands at its field only. */
+/** What is missing is listed after the first attempt to save; before, it stands at its field only. */
 export function Problems({
   draft,
   onShow,
   onSaveAnyway,
 }: TabProps & { onShow: (path: Path) => void; onSaveAnyway: () => void }) {
-  const problems = draft.problems.value
-  if (!draft.showsMissing.value || problems.length === 0) return null
+  const showsMissing = draft.showsMissing.value
+  const problems = draft.problems.value.filter(({ isMissing }) => showsMissing || !isMissing)
+  if (problems.length === 0) return null
   const nodes = toNodes(draft.definition.value)
   const isBlocked = blockingProblems(draft).length > 0
   // What cannot be read would be lost.
   const isSavable =
-    isBlocked && draft.held.value.length === 0 && draft.unreadable.value === undefined
+    showsMissing &&
+    isBlocked &&
+    draft.held.value.length === 0 &&
+    draft.unreadable.value === undefined
   return (
     <Banner
       tone={isBlocked ? 'failed' : 'warning'}
@@ -222,7 +226,7 @@ export function Problems({
   )
 }
 
-/** What would not run; *Save anyway* stores it as it is, to be completed later. */
+/** What cannot work; *Save anyway* stores it as it is, to be completed later. */
 export function blockingProblems(draft: Draft): readonly Problem[] {
-  return draft.problems.peek().filter(({ isWarning }) => isWarning !== true)
+  return draft.problems.peek().filter(({ severity }) => severity === 'error')
 }

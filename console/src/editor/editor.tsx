@@ -31,7 +31,9 @@ import { Lazy } from './lazy.tsx'
 import { adoptDraft, forgetDraft, openDraft } from './open-draft.ts'
 import { MergeDialog, SaveDialog } from './save-dialog.tsx'
 import type { StageTypes } from './stages.ts'
-import { definitionPath } from './store.ts'
+import { definitionPath, judgeDraft } from './store.ts'
+
+const pauseMs = 500
 
 const graph = {
   id: 'graph',
@@ -108,6 +110,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
   const denied = useDenial({ operation: saveOperation, application: draft.application })
   const name = scalarOf(draft.definition.value['name']) ?? 'New pipeline'
   const view = viewOf(query)
+  const isShown = useIsShown()
   const show = (tab: string) => change({ tab: tab === 'graph' ? undefined : tab })
   const showField = (path: Path) => {
     if (draft.unreadable.peek() !== undefined) show('text')
@@ -115,10 +118,13 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
     draft.shown.value = path
   }
   const dialog = <SaveDialog draft={draft} onSaved={useOnSaved(draft, id, query)} />
-  const save = () => {
+  useFindings(draft, denied === undefined)
+  const save = async () => {
     draft.readText?.()
     if (denied !== undefined || draft.readOnly.peek() !== undefined) return
     draft.showsMissing.value = true
+    await judgeDraft(draft)
+    if (!isShown() || document.querySelector('dialog[open]') !== null) return
     const [blocking] = blockingProblems(draft)
     announcement.value = blocking?.message ?? ''
     if (blocking !== undefined) showField(blocking.path)
@@ -132,7 +138,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
     loss: () => describeLoss(draft),
     discard: () => forgetDraft(draft),
   })
-  useEditorKeys(draft, save, showField)
+  useEditorKeys(draft, () => void save(), showField)
   return (
     <>
       <PageHead
@@ -140,7 +146,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
         title={<Name text={name} max={80} />}
         crumbs={pipelineCrumbs(draft.application)}
         state={<Changes draft={draft} />}
-        actions={<Actions draft={draft} run={query['run']} onSave={save} />}
+        actions={<Actions draft={draft} run={query['run']} onSave={() => void save()} />}
       />
       <Notes draft={draft} denied={denied} newer={newer} />
       <Problems draft={draft} onShow={showField} onSaveAnyway={() => openDialog(dialog)} />
@@ -149,6 +155,16 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
       </Tabs>
     </>
   )
+}
+
+/** The server judges what is shown: when it opens, and after a pause in its changes. */
+function useFindings(draft: Draft, isAllowed: boolean): void {
+  const definition = draft.definition.value
+  useEffect(() => {
+    if (!isAllowed) return
+    const timer = setTimeout(() => void judgeDraft(draft), pauseMs)
+    return () => clearTimeout(timer)
+  }, [draft, definition, isAllowed])
 }
 
 /** A new pipeline moves to the address that it has now. */

@@ -5,7 +5,9 @@ import { namesOf } from '@fairlead/model/stage-types/description.ts'
 import { labelOf } from '@fairlead/model/stage-types/labels.ts'
 import { type ComponentChildren, createContext, type FunctionComponent } from 'preact'
 import { useContext, useId, useRef, useState } from 'preact/hooks'
+import { Banner } from '../components/button.tsx'
 import { Check, Field } from '../components/form-fields.tsx'
+import { Name } from '../components/text.tsx'
 import { useChoices } from './choices.ts'
 import type { Draft } from './draft.ts'
 import { type InputProps, inputOf, JsonInput, kindOf, switchedKinds, TextInput } from './inputs.tsx'
@@ -137,11 +139,24 @@ function MoreFields({ shown }: { shown: readonly string[] }) {
   )
 }
 
+/** Problems of an object that none of its fields shows. */
+export function OtherProblems({ draft, base, fields }: FormPlace) {
+  const shown = fields.flatMap(namesOf).filter((name) => name !== 'type')
+  const problems = draft.problems.value.filter(
+    ({ path }) => isWithin(path, base) && !shown.includes(String(path[base.length])),
+  )
+  return problems.map(({ message, severity }) => (
+    <Banner key={message} tone={severity === 'note' ? 'info' : 'warning'}>
+      <Name text={message} max={400} />
+    </Banner>
+  ))
+}
+
 /** The problem of a field; what is missing is said once the user was there. */
 function useProblem(draft: Draft, path: Path) {
   const [isTouched, setTouched] = useState(false)
   const problem = draft.problems.value.find((each) => isSamePath(each.path, path))
-  const isShown = problem?.kind !== 'missing' || isTouched || draft.showsMissing.value
+  const isShown = problem?.isMissing !== true || isTouched || draft.showsMissing.value
   // The draft ends a step of undo where typing ends.
   const leave = () => {
     setTouched(true)

@@ -3,7 +3,6 @@
 import { type JsonObject, numberOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { asApiError } from '../api/client.ts'
 import { Button, copyText } from '../components/button.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { cutMiddle, showHidden } from '../model/names.ts'
@@ -14,7 +13,6 @@ import { ChangeValue, DefinitionDiff } from './definition-diff.tsx'
 import { fieldOfPath, showValue, titleOfPath } from './describe-changes.ts'
 import type { TabProps } from './draft.ts'
 import { Ways } from './forms/form.tsx'
-import { toRefusals } from './problems.ts'
 import { type Newer, saveDraft } from './store.ts'
 
 export function SaveDialog({ draft, onSaved }: TabProps & { onSaved: (id: string) => void }) {
@@ -22,18 +20,10 @@ export function SaveDialog({ draft, onSaved }: TabProps & { onSaved: (id: string
   const stored = draft.stored.value
   const action = `Save ${scalarOf(definition['name']) ?? 'the pipeline'}`
   const run = async () => {
-    try {
-      const newer = await saveDraft(draft)
-      const again = <SaveDialog draft={draft} onSaved={onSaved} />
-      if (newer !== undefined) return <MergeDialog draft={draft} newer={newer} next={again} />
-      onSaved(scalarOf(draft.stored.peek()?.['id']) ?? '')
-    } catch (cause) {
-      draft.refusals.value = toRefusals(asApiError(cause).message, draft.definition.peek())
-      const [refusal] = draft.refusals.peek()
-      if (refusal === undefined) throw cause
-      // Above the page stands what the server says; the field takes the focus.
-      draft.shown.value = refusal.path
-    }
+    const newer = await saveDraft(draft)
+    const again = <SaveDialog draft={draft} onSaved={onSaved} />
+    if (newer !== undefined) return <MergeDialog draft={draft} newer={newer} next={again} />
+    onSaved(scalarOf(draft.stored.peek()?.['id']) ?? '')
     return undefined
   }
   return (

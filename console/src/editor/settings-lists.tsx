@@ -12,7 +12,7 @@ import { ChoiceField } from '../components/form-fields.tsx'
 import { Panel } from '../components/screen.tsx'
 import { freeName } from '../model/names.ts'
 import type { Draft } from './draft.ts'
-import { FieldList } from './fields.tsx'
+import { FieldList, OtherProblems } from './fields.tsx'
 import { type ItemKind, ItemList } from './item-list.tsx'
 import { type Path, withValueAt } from './json-path.ts'
 import { describeText, type FieldDescription } from './stages.ts'
@@ -141,6 +141,7 @@ function TriggerForm({ draft, item, path }: { draft: Draft; item: JsonObject; pa
         help={known?.description ?? 'This type is not known here. Its fields are kept as they are.'}
         onChange={choose}
       />
+      <OtherProblems draft={draft} base={path} fields={known?.fields ?? []} />
       <FieldList
         key={known?.type}
         draft={draft}

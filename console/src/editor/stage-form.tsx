@@ -7,11 +7,10 @@ import { Panel } from '../components/screen.tsx'
 import { Name } from '../components/text.tsx'
 import { openAddStage } from './add-stage-dialog.tsx'
 import type { Draft } from './draft.ts'
-import { FormView, useNeeded } from './fields.tsx'
+import { FormView, OtherProblems, useNeeded } from './fields.tsx'
 import { everyStage } from './forms/every-stage.tsx'
 import { field } from './forms/form.tsx'
 import { forms } from './forms/forms.tsx'
-import { doesNotRun } from './problems.ts'
 import {
   copyStage,
   descriptionOf,
@@ -60,6 +59,7 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
       }
       actions={<StageActions draft={draft} node={node} onSelect={onSelect} />}
     >
+      <OtherProblems draft={draft} base={['stages', index]} fields={[...own, ...common]} />
       {types !== undefined && description === undefined && (
         <Banner tone="info">
           This instance has no description of the stage type {type}. Its fields are kept as they
@@ -67,7 +67,9 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
         </Banner>
       )}
       {description?.runsHere === false && (
-        <Banner tone="warning">{description.reason ?? doesNotRun}</Banner>
+        <Banner tone="warning">
+          {description.reason ?? 'This instance cannot run stages of this type.'}
+        </Banner>
       )}
       {byHand === undefined && <p class="muted">{description?.description}</p>}
       <FormView

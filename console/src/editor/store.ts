@@ -14,6 +14,7 @@ import { refreshMatching } from '../api/live.ts'
 import { reportWarning } from '../components/notices.tsx'
 import { isSameDefinition } from './changes.ts'
 import type { Draft } from './draft.ts'
+import { toProblem } from './problems.ts'
 
 export const definitionPath = '/applications/{application}/pipelineConfigs/{pipelineName}'
 
@@ -43,6 +44,22 @@ export async function sendDefinition(definition: JsonObject): Promise<void> {
   )
 }
 
+/** Asks the server what it finds in the draft; what it cannot say stands in the way of nothing. */
+export async function judgeDraft(draft: Draft): Promise<void> {
+  const { application, definition, findings } = draft
+  const asked = definition.peek()
+  if (asked === draft.judged) return
+  const found = await unwrap(
+    client.POST('/applications/{application}/findings', {
+      params: { path: { application } },
+      body: asked as Schemas['Pipeline'],
+    }),
+  ).catch(() => undefined)
+  if (found === undefined || definition.peek() !== asked) return
+  draft.judged = asked
+  findings.value = found.map((finding) => toProblem(finding, asked))
+}
+
 /** What another user has stored, or that the pipeline is gone. */
 export type Newer = JsonObject | 'gone'
 
@@ -65,7 +82,7 @@ export async function saveDraft(draft: Draft): Promise<Newer | undefined> {
   }
   draft.rebase(mine, await readDefinition(application, String(sent.id)))
   draft.isSaved.value = true
-  refreshMatching('pipelineConfigs')
+  refreshMatching('pipelineConfigs', '/findings')
   return undefined
 }
 

@@ -91,10 +91,10 @@ export function toDiagnostics(text: string, problems: readonly Problem[]): Diagn
   const { problem } = readText(text)
   if (problem !== undefined) return [{ ...problem, severity: 'error' }]
   const rangeOf = problems.length === 0 ? () => undefined : findRanges(text)
-  return problems.flatMap(({ path, message, isWarning }) => {
+  return problems.flatMap(({ path, message, severity }) => {
     const range = rangeOf(path)
     return range === undefined
       ? []
-      : [{ ...range, severity: isWarning ? 'warning' : 'error', message }]
+      : [{ ...range, severity: severity === 'note' ? 'info' : severity, message }]
   })
 }

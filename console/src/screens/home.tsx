@@ -19,6 +19,7 @@ import {
   useActiveExecutions,
   useWaiting,
 } from '../api/waiting.ts'
+import { Banner } from '../components/button.tsx'
 import { ErrorState, Loaded, Loading, PageHead, Panel } from '../components/screen.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Duration, Icon, Name, StatusMark, Time } from '../components/text.tsx'
@@ -99,6 +100,7 @@ export function Home({ query }: ScreenProps) {
       ) : (
         <div class="home">
           <div class="stack">
+            <OwnFindings />
             <Block {...own} row={waitingRow} />
             <Others {...others} waiting={waiting} of={scope} />
           </div>
@@ -256,6 +258,36 @@ function waitingRow(run: Execution) {
 interface OthersProps extends Omit<Reads, 'active'> {
   readonly waiting: readonly Execution[]
   readonly of: string
+}
+
+/** Applications of one owner that are asked for. */
+const mostOwned = 10
+
+function OwnFindings() {
+  const { username, email } = user.value ?? {}
+  const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body ?? []
+  const owned = applications.filter(
+    (each) => !!each.email && (each.email === email || each.email === username),
+  )
+  return owned.slice(0, mostOwned).map(({ name }) => <FindingsOf key={name} application={name} />)
+}
+
+/** Where something cannot work as it is written. */
+function FindingsOf({ application }: { application: string }) {
+  const { body = [] } = useLive(
+    '/applications/{application}/findings',
+    { path: { application } },
+    { refresh: 'rare' },
+  ).reading.value
+  const severities = body.flatMap(({ findings }) => findings.map(({ severity }) => severity))
+  if (!severities.includes('error')) return null
+  return (
+    <Banner tone="warning">
+      <a href={to.pipelines(application)}>
+        {plural(severities.length, 'finding')} in <Name text={application} max={40} />
+      </a>
+    </Banner>
+  )
 }
 
 /** What failed, and what runs without waiting for the reader. */

@@ -1,11 +1,11 @@
 /** The form of deployments: each server group to create is a card. */
 
-import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { Banner } from '../../components/button.tsx'
 import { type Form, FormView, type Part, useForm } from '../fields.tsx'
 import { ItemList } from '../item-list.tsx'
 import { isSamePath } from '../json-path.ts'
-import { imageKeys, imageSourcesOf } from './checks.ts'
+import { stagesBefore, titleOfStage, toNodes } from '../stages.ts'
 import { field, group, oneOf, only, row, type Way } from './form.tsx'
 import { freshGroup, usePlace } from './fresh.ts'
 
@@ -52,6 +52,39 @@ function NextName() {
 }
 
 export const deployForm: readonly Part[] = [{ View: Groups, shows: ['clusters'] }]
+
+const buildStages = ['jenkins', 'travis', 'gitlab-ci', 'concourse', 'script', 'build']
+const imageTriggers = ['docker', 'pipeline', 'artifact', ...buildStages]
+const imageStages = [
+  ...[
+    'bake',
+    'findImage',
+    'findImageFromCluster',
+    'findAmi',
+    'findImageFromTags',
+    'pipeline',
+    'evaluateVariables',
+  ],
+  ...buildStages,
+]
+
+/** Keys of a server group that name its image. */
+const imageKeys = ['imageId', 'amiName', 'image', 'imageArtifactId']
+
+/** What gives the stage an image unless it names one: stages before it, triggers, expected artifacts. */
+function imageSourcesOf(definition: JsonObject, index: number): readonly string[] {
+  const nodes = toNodes(definition)
+  const before = stagesBefore(nodes, nodes[index]?.key ?? '')
+  const has = (list: string, isOne: (item: JsonObject) => boolean) =>
+    objectsOf(definition[list]).some(isOne)
+  return [
+    ...nodes
+      .filter(({ key, stage }) => before.has(key) && imageStages.includes(String(stage['type'])))
+      .map(({ stage }) => `“${titleOfStage(stage)}”`),
+    ...(has('triggers', ({ type }) => imageTriggers.includes(String(type))) ? ['the trigger'] : []),
+    ...(has('expectedArtifacts', () => true) ? ['an expected artifact'] : []),
+  ]
+}
 
 const sourcesOf = ({ draft, base }: Form) => imageSourcesOf(draft.definition.value, Number(base[1]))
 const isNamed = (form: Form) =>

@@ -1,11 +1,13 @@
 /** Findings about definitions: in the response of a save, and of all that an application has. */
 import { type DocumentFinding, formatFinding } from '@fairlead/base/findings/document-finding.ts'
-import { flagModel, model } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, flagModel, model } from '@fairlead/base/json/schemas.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { toHeaderText } from '@fairlead/base/net/header-text.ts'
+import { Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
-import { get } from '../declare.ts'
-import { readsApplication } from '../demands.ts'
+import { get, post } from '../declare.ts'
+import { readsApplication, writesApplication } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 
@@ -58,6 +60,20 @@ export const findingOperations: Operation[] = [
     answer: z.array(FoundIn),
     cost: 5,
   }),
+  post('findInPipeline', '/applications/{application}/findings', 'Judge an unsaved pipeline', {
+    demands: writesApplication,
+    changesNothing: true,
+    description:
+      'The findings that a save of the pipeline in this application would name. Nothing is stored. Beside an external engine the list is empty.',
+    body: { schema: AnyObject, shown: Pipeline, required: true },
+    handle: (request, platform) =>
+      judge(request, platform, 'pipeline', {
+        ...(request.body as JsonObject),
+        application: request.path['application'],
+      }),
+    answer: z.array(Finding),
+    cost: 5,
+  }),
 ]
 
 /** Sentences of a header. */
@@ -72,22 +88,32 @@ const serviceOf = {
   'canary-config': 'kayenta',
 } as const
 
+type Kind = keyof typeof serviceOf
+
+async function judge(
+  request: OperationRequest,
+  { upstreams }: Platform,
+  kind: Kind,
+  body: unknown,
+): Promise<unknown> {
+  const service = serviceOf[kind]
+  return upstreams.traitsOf(service).warns
+    ? request.json(service, { method: 'POST', path: `/findings/${kind}`, body })
+    : []
+}
+
 /** @param answer To the request that has saved the document */
 export async function withFindings(
   request: OperationRequest,
-  { upstreams }: Platform,
-  kind: keyof typeof serviceOf,
+  platform: Platform,
+  kind: Kind,
   document: unknown,
   answer?: unknown,
   status = 200,
 ): Promise<unknown> {
-  const service = serviceOf[kind]
-  const found = upstreams.traitsOf(service).warns
-    ? await request
-        .json(service, { method: 'POST', path: `/findings/${kind}`, body: document })
-        .catch(() => [])
-    : []
-  const findings = found as DocumentFinding[]
+  const findings = (await judge(request, platform, kind, document).catch(
+    () => [],
+  )) as DocumentFinding[]
   const texts = findings.slice(0, mostWarnings).map(formatFinding)
   const more = findings.length - texts.length
   if (more > 0) texts.push(`There are ${more} more findings.`)
