@@ -248,6 +248,29 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     assert.equal(await notice.count(), 0)
   })
 
+  await step(
+    'findings of the server stand at the stage, the trigger and the pipeline',
+    async () => {
+      const { page } = admin
+      await store(admin, 'doubtful', {
+        stages: [wait('1', [], 'Odd', { type: 'wiat' })],
+        triggers: [{ type: 'gitt', enabled: true }],
+      })
+      await admin.open('?q=doubtful')
+      await page.getByRole('link', { name: '2 errors' }).click()
+      const list = page.locator('.problem-list')
+      await list.getByRole('button', { name: 'Odd: There is no stage type "wiat".' }).click()
+      const form = page.getByRole('group', { name: 'Form' })
+      await form.getByText(/^There is no stage type "wiat"\. The embedded/).waitFor()
+      await list.getByRole('button', { name: '"gitt" is not a type of trigger.' }).click()
+      await form.getByText(/^"gitt" is not a type of trigger\. Use one of git/).waitFor()
+      await form.getByLabel('Type').selectOption('webhook')
+      await page.locator('.problem-list li').nth(1).waitFor({ state: 'detached' })
+      await page.getByRole('button', { name: 'Triggers 1 1 problem here' }).waitFor()
+      assert.deepEqual(await findBarriers(page), [])
+    },
+  )
+
   await step('fields with problems keep the save back, and the first is focused', async () => {
     const { page } = admin
     const longNumber = '"account":12345678901234567890'

@@ -207,7 +207,9 @@ export function Problems({
     >
       <strong>{plural(problems.length, 'problem')}</strong>
       <ul class="problem-list">
-        {problems.slice(0, maxListed).map(({ path, message, stage }) => {
+        {problems.slice(0, maxListed).map(({ path, message: all, stage }) => {
+          // The rest stands at the field.
+          const message = /^.+?\.(?=\s|$)/s.exec(all)?.[0] ?? all
           const node = nodes.find(({ key }) => key === stage)
           return (
             <li key={`${path.join()} ${message}`}>
