@@ -124,7 +124,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
     if (denied !== undefined || draft.readOnly.peek() !== undefined) return
     draft.showsMissing.value = true
     await judgeDraft(draft)
-    if (!isShown() || document.querySelector('dialog[open]') !== null) return
+    if (!isShown()) return
     const [blocking] = blockingProblems(draft)
     announcement.value = blocking?.message ?? ''
     if (blocking !== undefined) showField(blocking.path)
