@@ -494,6 +494,7 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await page.getByRole('button', { name: /^Settings/ }).click()
     await page.getByLabel('Description', { exact: true }).fill('changed')
     await saveButton(page).click()
+    await page.getByRole('button', { name: 'Save anyway' }).click()
     await page
       .getByRole('dialog')
       .getByRole('button', { name: /^Save </ })
