@@ -94,6 +94,7 @@ export function openFront50(call: CallService): StoredDefinitions {
     },
     notificationsAtHand: () => undefined,
     mayBeFollowed: () => true,
+    heldAtHand: () => [],
     snapshot: ({ id, timestamp }, as) => {
       const version =
         timestamp === undefined ? '' : `/${timestamp}${formatQuery({ limit: mostSnapshots })}`

@@ -55,6 +55,8 @@ export interface StoredDefinitions {
   notificationsOf(application: string | undefined, as: Caller): Promise<JsonObject>
   /** Those of an application and of all, within a transaction; undefined: they have to be asked for. */
   notificationsAtHand(application: string): JsonObject[] | undefined
+  /** What of a pipeline or strategy waits for a user with the right. */
+  heldAtHand(id: string): readonly HeldPart[]
   /** @param wanted With a time in milliseconds, the version of that time; else the last one */
   snapshot(
     wanted: { readonly id: string; readonly timestamp?: number | undefined },
@@ -94,6 +96,14 @@ export interface StoredDefinitions {
   updateTemplate(template: GivenTemplate, as: Caller): Promise<void>
   deleteTemplate(template: Omit<GivenTemplate, 'content'>, as: Caller): Promise<void>
   saveSnapshot(snapshot: JsonObject, as: Caller): Promise<void>
+}
+
+/** A part of a definition that runs only by the rights of a certain user, too. */
+export interface HeldPart {
+  /** Of triggers that do not fire before they are released; undefined: stages, which act for the user, too. */
+  readonly account: string | undefined
+  /** Who has saved or released it. */
+  readonly user: string
 }
 
 /** Pipelines include strategies. */

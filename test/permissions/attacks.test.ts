@@ -538,15 +538,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
         name: 'as someone',
         triggers: [{ type: 'webhook', source: 'x', enabled: true, runAsUser, ...more }],
       })
-    for (const name of [
-      'robot',
-      'ROBOT',
-      ' robot',
-      'robot\u00A0',
-      'olga',
-      'admin',
-      `\${'robot'}`,
-    ]) {
+    for (const name of ['robot', 'ROBOT', ' robot', 'robot\u00A0', `\${'robot'}`]) {
       await forbidden('POST /pipelines', save(name))
     }
     const nested = {
@@ -560,7 +552,8 @@ test('attacks on an application that somebody has no right on', async (t) => {
       ),
     }
     await forbidden('POST /tasks', { application: 'mine', job: [nested] })
-    for (const name of ['', '  ', ['robot'], { name: 'robot' }, 7, null]) {
+    // No service account is named olga or admin: such a trigger is held back.
+    for (const name of ['olga', 'admin', '', '  ', ['robot'], { name: 'robot' }, 7, null]) {
       const { status } = await ask('mallory', 'POST /pipelines', {
         ...save(name),
         id: 'as-someone',

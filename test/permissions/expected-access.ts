@@ -191,6 +191,8 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /executions/failedStages': 'readers',
   'GET /pipelines/{id}/{stageId}/evaluateExpression': 'readers',
   'POST /pipelines/{id}/evaluateVariables': 'readers',
+  'GET /applications/{application}/findings': 'readers',
+  'POST /pipelines/{id}/release': 'writers',
   'POST /applications/{application}/tasks/judge': 'planners',
   'POST /applications/{application}/findings': 'planners',
   'GET /applications/{application}/findings': 'readers',

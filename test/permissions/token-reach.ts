@@ -154,6 +154,8 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'GET /executions/failedStages': 'its own',
   'GET /pipelines/{id}/{stageId}/evaluateExpression': 'its own',
   'POST /pipelines/{id}/evaluateVariables': 'its own',
+  'GET /applications/{application}/findings': 'its own',
+  'POST /pipelines/{id}/release': 'its own',
   'POST /applications/{application}/tasks/judge': 'its own',
   'POST /applications/{application}/findings': 'its own',
   'GET /applications/{application}/findings': 'its own',

@@ -57,6 +57,7 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
     serviceAccounts,
     notifications,
     snapshots,
+    held,
   } = definitions
   const versions: Readonly<Record<VersionedKind, readonly DocumentStore[]>> = {
     applications: [applications, permissions],
@@ -103,6 +104,7 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
     template: (wanted, as) => change(as, (writer) => templateVersion(definitions, writer, wanted)),
     notifications: () => allOf(notifications),
     notificationsOf: async (application) => notificationRecord(definitions, application) ?? {},
+    heldAtHand: (id) => held.of(id),
     notificationsAtHand: (application) => notificationRecordsOf(definitions, application),
     async snapshot({ id, timestamp }) {
       const key = foldName(id)

@@ -15,6 +15,8 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
+import { isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import { type Access, checkOnApplication, describeMissing } from '@fairlead/ports/access.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
@@ -90,25 +92,50 @@ export function checkAdministrator({ access }: Writer): void {
 
 /**
  * Saving a definition needs WRITE on its application and, if it is moved, on the one that it leaves. Triggers, own and inherited,
- * may run as a service account that the caller may use, and that may execute there.
+ * may run as a service account that the caller may use, and that may execute there; for administrators, that is judged when they fire.
  *
  * @see docs/contracts/definitions.md#rules-of-a-save
  *
  * @throws {PortError} 403
  */
-export function checkSaver(writer: Writer, store: DocumentStore, definition: JsonObject): void {
+export function checkSaver(
+  writer: Writer,
+  { serviceAccounts: known }: Pick<Definitions, 'serviceAccounts'>,
+  store: DocumentStore,
+  definition: JsonObject,
+): void {
   const { access, triggersOf, serviceAccounts } = writer
   if (access === undefined) return
   const { id, application } = definition
   checkWriter(writer, application)
   if (typeof id === 'string' && id !== '')
     checkWriter(writer, store.get(foldName(id))?.['application'])
+  if (access.isAdmin) return
+  const held = heldAccounts(writer, known, definition)
   for (const name of runAsUsersOf(triggersOf(definition))) {
+    if (held.includes(name)) continue
     checkServiceAccount(access, name)
     const account = serviceAccounts.get(foldName(name))
     if (account === undefined || account.mayOnApplication(String(application), 'EXECUTE')) continue
     throw changeDenied(describeMissing(account, 'EXECUTE', String(application)))
   }
+}
+
+/**
+ * Service accounts of triggers that wait for a user who may use them: what does not exist yet cannot be judged, and what is disabled does not run.
+ */
+export function heldAccounts(
+  { access, triggersOf }: Writer,
+  known: DocumentStore,
+  definition: JsonObject,
+): string[] {
+  const isOff = readPipeline(definition).isDisabled
+  return runAsUsersOf(triggersOf(definition)).filter(
+    (name) =>
+      access?.mayUse(name) === false &&
+      !isExpression(name) &&
+      (isOff || !known.has(foldName(name))),
+  )
 }
 
 function checkServiceAccount(access: Access, name: string): void {

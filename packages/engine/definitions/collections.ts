@@ -5,12 +5,14 @@ import { type Collection, DocumentStore, foldName } from '@fairlead/base/stores/
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { FindingSources } from '../orchestration/findings/findings.ts'
 import { createStageTypes } from '../orchestration/stages/registry.ts'
+import { HeldParts } from './held-parts.ts'
 import { pipelineMarks, templateMarks } from './marks.ts'
 
 export interface Definitions extends Readonly<Record<CollectionName, DocumentStore>> {
   /** Runs `work` so that all its writes happen or none. */
   write<T>(work: () => T): T
   readonly context: BackendContext
+  readonly held: HeldParts
   /** By which findings are made. */
   readonly judging: FindingSources
 }
@@ -70,6 +72,7 @@ export function createDefinitions(context: BackendContext): Definitions {
   return {
     ...(Object.fromEntries(stores) as Record<CollectionName, DocumentStore>),
     write: (work) => inTransaction(context.db, work),
+    held: new HeldParts(context.db, context.now),
     context,
     judging: {
       stageTypes: createStageTypes({ ...context.settings, preconfigured: outside.preconfigured }),

@@ -13,6 +13,7 @@ import { applicationDefinitionRoutes, InvalidApplication } from './applications.
 import { createStoredDefinitions } from './as-port.ts'
 import { checkSecretWriter, writerOf } from './authorization.ts'
 import { createDefinitions, type Definitions } from './collections.ts'
+import { heldMigrations } from './held-parts.ts'
 import { notificationRoutes } from './notifications.ts'
 import { permissionRoutes } from './permissions.ts'
 import { pipelineRoutes } from './pipelines.ts'
@@ -50,7 +51,7 @@ const allRoutes = [
 export const definitionsBackend: Backend = {
   service: 'front50',
   migrations: documentMigrations,
-  partMigrations: { secrets: secretMigrations },
+  partMigrations: { secrets: secretMigrations, held: heldMigrations },
   open(context) {
     const definitions = createDefinitions(context)
     saveConfiguredAccounts(definitions)

@@ -19,6 +19,7 @@ interface BatchOptions {
   readonly staleCheck: boolean
   readonly user: string
   readonly checkSaver: (pipeline: JsonObject) => void
+  readonly noteHeld: (pipeline: JsonObject, before: JsonObject | undefined) => void
 }
 
 /** A failed one with what was sent, and why. */
@@ -43,7 +44,7 @@ export async function saveBatch(
       put(
         definitions,
         isCurrent ? judged : read.flatMap(createJudge(definitions, options)),
-        options.user,
+        options,
       ),
     )
   }
@@ -52,11 +53,15 @@ export async function saveBatch(
 function put(
   { pipelines }: Definitions,
   judged: readonly Judged<JsonObject>[],
-  user: string,
+  { user, noteHeld }: BatchOptions,
 ): BatchReport {
   const accepted = judged.flatMap((one) => ('accepted' in one ? [one.accepted] : []))
   const failed = judged.flatMap((one) => ('failed' in one ? [one.failed] : []))
-  for (const pipeline of accepted) pipelines.put(foldName(String(pipeline['id'])), pipeline, user)
+  for (const pipeline of accepted) {
+    const key = foldName(String(pipeline['id']))
+    noteHeld(pipeline, pipelines.get(key))
+    pipelines.put(key, pipeline, user)
+  }
   return {
     successful_pipelines_count: accepted.length,
     successful_pipelines: accepted.map((pipeline) => String(pipeline['name'])),
@@ -86,7 +91,7 @@ async function readEntry(
 
 function createJudge(
   definitions: Definitions,
-  { checkSaver, ...options }: BatchOptions,
+  { checkSaver, noteHeld: _note, ...options }: BatchOptions,
 ): (read: Judged<PipelineBody>) => [Judged<JsonObject>] {
   const taken = { ids: new Set<string>(), names: new Set<string>() }
   return (read) => {

@@ -48,12 +48,13 @@ export function removeNamed(
 
 /** Belongs into the caller's transaction. */
 export function removePipeline(
-  { serviceAccounts }: Definitions,
+  { held, serviceAccounts }: Definitions,
   store: DocumentStore,
   pipeline: JsonObject,
 ): void {
   const id = String(pipeline['id'])
   store.remove(foldName(id))
+  held.replace(id, [])
   // The account that was made for this pipeline, if there is one.
   serviceAccounts.remove(foldName(`${id}@managed-service-account`))
 }

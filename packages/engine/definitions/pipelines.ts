@@ -17,6 +17,7 @@ import { maskDefinition } from '../pipelines/trigger-secrets.ts'
 import { checkSaver, type Writer, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf, mayBe, type TriggersOf } from './effective-triggers.ts'
+import { noteHeld, releaseHeld } from './held.ts'
 import { keysOfTriggered } from './marks.ts'
 import { saveBatch } from './pipeline-batch.ts'
 import { inOrder, reindexed } from './pipeline-order.ts'
@@ -114,6 +115,9 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
       id: pathValue(request, 'id'),
     }),
   )
+  app.post('/pipelines/:id/release', async (request) =>
+    releaseHeld(definitions, await writerOf(definitions, request), pathValue(request, 'id')),
+  )
   app.post('/pipelines/batchUpdate', async (request) =>
     savePipelines(
       definitions,
@@ -137,7 +141,7 @@ export async function savePipeline(
   const check = () => {
     if (id !== undefined && !pipelines.has(foldName(id)))
       throw missingDefinition(`pipeline with the id "${id}"`)
-    checkSaver(writer, pipelines, body)
+    checkSaver(writer, definitions, pipelines, body)
   }
   check()
   // Before the transaction, since other requests have their turn meanwhile.
@@ -145,7 +149,9 @@ export async function savePipeline(
   return definitions.write(() => {
     check()
     const pipeline = checkPipeline(definitions, body, { staleCheck, user: writer.user })
-    return pipelines.put(foldName(String(pipeline['id'])), pipeline, writer.user)
+    const key = foldName(String(pipeline['id']))
+    noteHeld(definitions, writer, pipeline, pipelines.get(key))
+    return pipelines.put(key, pipeline, writer.user)
   })
 }
 
@@ -158,7 +164,8 @@ export function savePipelines(
   return saveBatch(definitions, checkBatch(definitions, given), {
     staleCheck,
     user: writer.user,
-    checkSaver: (body) => checkSaver(writer, definitions.pipelines, body),
+    checkSaver: (body) => checkSaver(writer, definitions, definitions.pipelines, body),
+    noteHeld: (pipeline, before) => noteHeld(definitions, writer, pipeline, before),
   })
 }
 

@@ -8,8 +8,9 @@ import { sendList } from '@fairlead/ports/requests/slices.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
 import type { FastifyInstance } from 'fastify'
 import { maskDefinition } from '../pipelines/trigger-secrets.ts'
-import { checkSaver, writerOf } from './authorization.ts'
+import { checkSaver, type Writer, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
+import { noteHeld } from './held.ts'
 import { inOrder } from './pipeline-order.ts'
 import {
   checkBounds,
@@ -44,9 +45,9 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
     const body = checkPipelineTypes(request.body)
     await checkStrictly(definitions, 'strategy', body)
     write(() => {
-      checkSaver(writer, strategies, body)
+      checkSaver(writer, definitions, strategies, body)
       if (!body.id) checkExactNameIsFree(definitions, body)
-      save(definitions, body, writer.user)
+      save(definitions, body, writer)
     })
   })
   app.put('/strategies/:id', async (request) => {
@@ -56,21 +57,23 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
     return write(() => {
       checkSameId(body.id ?? '', pathValue(request, 'id'))
       storedAt(request, 'id', strategies, 'strategy with the id')
-      checkSaver(writer, strategies, body)
+      checkSaver(writer, definitions, strategies, body)
       checkPlace(definitions, strategies, body)
       checkNameIsFree(strategies, body, 'strategy')
-      return save(definitions, body, writer.user)
+      return save(definitions, body, writer)
     })
   })
 }
 
-function save(definitions: Definitions, sent: PipelineBody, user: string): JsonObject {
+function save(definitions: Definitions, sent: PipelineBody, writer: Writer): JsonObject {
   const { strategies } = definitions
   checkPlace(definitions, strategies, sent)
   const body = withStoredSecrets(strategies, sent)
   checkBounds(definitions, body)
   const strategy: JsonObject = { ...toDocument(strategies, body), strategy: true }
-  return strategies.put(foldName(String(strategy['id'])), strategy, user)
+  const key = foldName(String(strategy['id']))
+  noteHeld(definitions, writer, strategy, strategies.get(key))
+  return strategies.put(key, strategy, writer.user)
 }
 
 /** A strategy that is sent without id may differ from another in case only. */

@@ -1,5 +1,6 @@
 /** The user of a run that was not started by hand. docs/contracts/events.md#user-of-a-run. */
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { loadAccess } from '@fairlead/ports/rights/access.ts'
@@ -10,6 +11,8 @@ interface TriggerIdentity {
   identity: Record<string, string>
   user: string
   access: Access
+  /** The trigger waits for a user who may use its service account. */
+  isHeld: boolean
 }
 
 /**
@@ -32,14 +35,21 @@ export async function toIdentity(
     'x-spinnaker-application': textOf(pipeline['application']) ?? '',
   }
   if (access.accounts.length > 0) identity['x-spinnaker-accounts'] = access.accounts.join(',')
-  return { identity, user, access }
+  const isHeld =
+    runAsUser !== undefined &&
+    context.ports.definitions
+      .heldAtHand(textOf(pipeline['id']) ?? '')
+      .some(({ account }) => account === foldName(runAsUser))
+  return { identity, user, access, isHeld }
 }
 
 /** Why the user of a trigger may not start the pipeline, as a sentence. */
 export function describeForbiddenStart(
-  { user, access }: TriggerIdentity,
+  { user, access, isHeld }: TriggerIdentity,
   pipeline: JsonObject,
 ): string | undefined {
+  if (isHeld)
+    return `The trigger is held back: the user who saved it could not use the service account "${user}". A user who may releases it.`
   const application = textOf(pipeline['application']) ?? ''
   if (access.mayOnApplication(application, 'EXECUTE')) return undefined
   return `The user "${user}" may not execute pipelines of ${application}. Set a user of the trigger who may, or grant it.`

@@ -123,7 +123,7 @@ async function prepareDependent(
   const { parent } = dependent
   const starter = await starterOf(engine, dependent)
   if (starter === undefined)
-    return 'The user of the trigger may not execute the pipeline, or may not read the pipeline that it depends on.'
+    return 'The user of the trigger may not execute the pipeline, or may not read the pipeline that it depends on, or the trigger is held back.'
   const child = childDefinition(dependent, starter.user)
   try {
     return await prepareChild(child, parent, starter.headers, engine.options)
@@ -175,6 +175,7 @@ async function starterOf(
   const application = String(definition['application'] ?? '')
   const isOwn = foldName(application) === foldName(parent.application)
   const runAsUser = typeof trigger['runAsUser'] === 'string' ? trigger['runAsUser'].trim() : ''
+  if (isHeld(engine, definition, runAsUser)) return undefined
   const base =
     runAsUser ||
     (isOwn && starter) ||
@@ -202,6 +203,16 @@ async function starterOf(
       'x-spinnaker-accounts': access.accounts.join(','),
     },
   }
+}
+
+/** Its trigger waits for a user who may use the service account. */
+function isHeld({ options }: EngineParts, { id }: JsonObject, account: string): boolean {
+  return (
+    account !== '' &&
+    options.ports.definitions
+      .heldAtHand(String(id))
+      .some((part) => part.account === foldName(account))
+  )
 }
 
 function matchingTriggers(

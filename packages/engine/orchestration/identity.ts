@@ -38,7 +38,14 @@ export function identitiesOf(place: ExecutionPlace): Identity[] {
   const starter = { user: user || anonymous, allowedAccounts }
   // Such a judgment is how a user takes over what an event has started.
   const isTakenOver = starter.user === anonymous && judges.length > 0
-  return [...(isTakenOver ? [] : [starter]), ...judges.reverse(), ...changed, ...steeredBy]
+  const authors = place.stage?.engine.heldFor ?? []
+  return [
+    ...(isTakenOver ? [] : [starter]),
+    ...judges.reverse(),
+    ...changed,
+    ...steeredBy,
+    ...authors,
+  ]
 }
 
 /** Their names as one, for checks and for calls. */

@@ -192,6 +192,8 @@ interface StageNotes {
   promotesTo?: { name: string; mayPromote: string[] }
   /** How often users have changed the stage: two changes of the same moment are two. */
   changes?: number
+  /** Whose rights the stage needs, too: its author could not be judged when it was saved. */
+  heldFor?: Identity[]
   /** Who has changed what the stage does, of runs from before `steeredBy`. */
   changedBy?: Identity
 }

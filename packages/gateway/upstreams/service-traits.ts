@@ -28,6 +28,8 @@ export interface ServiceTraits {
   readonly takesAnyParameter: boolean
   /** Warns about definitions that are saved. */
   readonly warns: boolean
+  /** Saves definitions that cannot be judged yet, and holds back what it concerns. */
+  readonly holdsBack: boolean
   readonly keepsSecrets: boolean
   /** Decides also while `services.fiat.enabled` is off. */
   readonly decidesAlways: boolean
@@ -62,6 +64,7 @@ export const spinnakerTraits: ServiceTraits = {
   previewsTasks: false,
   takesAnyParameter: true,
   warns: false,
+  holdsBack: false,
   keepsSecrets: false,
   decidesAlways: false,
   learnsRolesFromLogins: false,
@@ -80,6 +83,7 @@ export const ownTraits: ServiceTraits = {
   previewsTasks: true,
   takesAnyParameter: false,
   warns: true,
+  holdsBack: true,
   keepsSecrets: true,
   decidesAlways: true,
   learnsRolesFromLogins: true,

@@ -85,7 +85,8 @@ async function authorOf(
   return saverOf(versions.at(other === -1 ? -1 : other - 1))
 }
 
-function contentOf(version: JsonObject): string {
+/** What a pipeline does, equal for equal content. */
+export function contentOf(version: JsonObject): string {
   const fields = Object.entries(version).filter(([name]) => !marks.has(name))
   return formatJson(fields.sort(([one], [other]) => (one < other ? -1 : 1)))
 }

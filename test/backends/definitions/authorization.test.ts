@@ -130,6 +130,8 @@ test('a missing definition is missing before it is forbidden', async (t) => {
 
 test('runAsUser needs an account that author and application allow', async (t) => {
   const { as } = await startGuarded(t)
+  for (const name of ['robot', 'bystander'])
+    await as('admin', 'POST', '/serviceAccounts', { name, memberOf: [] })
   const save = (user: string, runAsUser: unknown, application = 'mine') =>
     as(user, 'POST', '/pipelines', { ...own, application, triggers: [{ type: 'cron', runAsUser }] })
   assert.equal((await save('mallory', 'robot')).status, 200)
@@ -140,6 +142,29 @@ test('runAsUser needs an account that author and application allow', async (t) =
     /EXECUTE on the application mine; bystander/,
   )
   assert.match((await save('olga', 'robot')).message, /olga may not use the service account robot/)
+})
+
+test('a trigger for an account that does not exist waits for a user who may use it', async (t) => {
+  const { store, as } = await startGuarded(t)
+  await as('admin', 'POST', '/serviceAccounts', { name: 'robot', memberOf: [] })
+  const triggers = (runAsUser: string) => [
+    { type: 'webhook', source: 'ci', enabled: true, runAsUser },
+  ]
+  const held = () =>
+    store.ok<Fields[]>('POST', '/pipelines/m1/release', undefined, { 'x-spinnaker-user': 'admin' })
+  const save = (user: string, more: Fields) => as(user, 'POST', '/pipelines', { ...own, ...more })
+  assert.equal((await save('olga', { triggers: triggers('Coming') })).status, 200)
+  const foreign = await as('olga', 'POST', '/pipelines/m1/release')
+  assert.match(foreign.message, /runs as the service account coming: a user who may use it/)
+  assert.equal(foreign.status, 403)
+  assert.deepEqual(await held(), [])
+  const robot = { triggers: triggers('robot') }
+  assert.equal((await save('olga', robot)).status, 403, 'it exists, and olga may not use it')
+  assert.equal((await save('olga', { ...robot, disabled: true })).status, 200)
+  assert.equal((await save('olga', { ...robot, disabled: false })).status, 403)
+  assert.equal((await as('olga', 'POST', '/pipelines/m1/release')).status, 403)
+  assert.equal((await save('admin', { triggers: triggers('coming later') })).status, 200)
+  assert.equal((await save('admin', { triggers: triggers('bystander') })).status, 200)
 })
 
 test('definitions-scenario 19: a batch saves only entries that the caller may write', async (t) => {
@@ -231,6 +256,8 @@ test('without a permission service everybody may change everything', async (t) =
 
 test('runAsUser of inherited triggers needs rights of both authors', async (t) => {
   const { store, as } = await startGuarded(t)
+  for (const name of ['robot', 'root', 'bystander'])
+    await as('admin', 'POST', '/serviceAccounts', { name, memberOf: [] })
   const template = (id: string, runAsUser: string) => ({
     ...{ id, schema: 'v2', metadata: { scopes: ['mine'] } },
     pipeline: { triggers: [{ type: 'webhook', enabled: true, source: 'ci', runAsUser }] },

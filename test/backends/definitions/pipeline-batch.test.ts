@@ -36,6 +36,7 @@ test('others have their turn while a batch is checked, and what they save is not
   const report = await saveBatch(definitions, entries, {
     staleCheck: false,
     user: 'ann',
+    noteHeld: () => {},
     checkSaver: ({ name }) => {
       if (name === 'p299') events.push('the last entry is checked')
       if (name !== 'p10' || events.length > 0) return
@@ -65,7 +66,7 @@ test('each definition of a batch is judged in a turn of its own', async () => {
     application: 'demo',
     name: `p${index}`,
   }))
-  const options = { staleCheck: false, user: 'ann', checkSaver: () => {} }
+  const options = { staleCheck: false, user: 'ann', noteHeld: () => {}, checkSaver: () => {} }
   const { result, turns } = await countTurns(() => saveBatch(openDefinitions(), entries, options))
 
   assert.equal(result.successful_pipelines_count, 60)
@@ -90,6 +91,7 @@ test('a batch is saved although others save without end', async () => {
   const report = await saveBatch(definitions, entries, {
     staleCheck: false,
     user: 'ann',
+    noteHeld: () => {},
     checkSaver: () => {},
   })
   clearImmediate(next)

@@ -127,3 +127,32 @@ test('events-scenario 29: embedded permissions decide which user a trigger may r
   assert.equal(await startsAfterWebhook(), 1)
   assert.equal(orchestrator.starts[0]!.headers['x-spinnaker-user'], 'bot')
 })
+
+test('a trigger for an account that did not exist fires once it is released', async (t) => {
+  const { orchestrator, backends } = await startStoreAndEvents(t, { authorization: true })
+  await backends.ask('fiat', 'PUT', '/roles/ann', ['ops'])
+  await backends.ask('front50', 'PUT', '/permissions/applications/demo', {
+    name: 'demo',
+    permissions: { READ: ['ops'], WRITE: ['ops'], EXECUTE: ['ops', 'robots'] },
+  })
+  const trigger = { type: 'webhook', source: 'ci', enabled: true, runAsUser: 'Later' }
+  const pipeline = { id: 'p', application: 'demo', name: 'build', stages: [], triggers: [trigger] }
+  const saved = await backends.ask('front50', 'POST', '/pipelines', pipeline, {
+    'x-spinnaker-user': 'ann',
+  })
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  await backends.ask('front50', 'POST', '/serviceAccounts', { name: 'later', memberOf: ['robots'] })
+  const startsAfterWebhook = async () => {
+    assert.equal((await backends.ask('echo', 'POST', '/webhooks/webhook/ci', {})).status, 200)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    return orchestrator.starts.length
+  }
+  assert.equal(await startsAfterWebhook(), 0)
+  const denied = await backends.ask('front50', 'POST', '/pipelines/p/release', undefined, {
+    'x-spinnaker-user': 'ann',
+  })
+  assert.equal(denied.status, 403)
+  assert.deepEqual((await backends.ask('front50', 'POST', '/pipelines/p/release')).body, [])
+  assert.equal(await startsAfterWebhook(), 1)
+  assert.equal(orchestrator.starts[0]?.headers['x-spinnaker-user'], 'Later')
+})

@@ -472,3 +472,53 @@ test('a service elsewhere judges the last user, the engine the others', async (t
     )
   }
 })
+
+test('a stage whose target is an expression does what its author may do, too', async (t) => {
+  const engine = await startSteered(t)
+  const { backends, run, ends } = engine
+  await engine.store(victim)
+  const save = (user: string, more: Record<string, unknown> = {}) =>
+    backends.ask(
+      'front50',
+      'POST',
+      '/pipelines',
+      {
+        ...{ id: 'm1', application: 'mine', name: 'outer', triggers: [] },
+        stages: [
+          {
+            refId: '1',
+            type: 'pipeline',
+            name: 'Child',
+            application: '${"secret"}',
+            pipeline: '${"s1"}',
+          },
+        ],
+        ...more,
+      },
+      { 'x-spinnaker-user': user },
+    )
+  const start = async (status: string) => {
+    const stored = await backends.ask('front50', 'GET', '/pipelines/m1/get')
+    return ends(await run({ ...(stored.body as object) }, 'olga'), status)
+  }
+  const release = (user: string) =>
+    backends.ask('front50', 'POST', '/pipelines/m1/release', undefined, {
+      'x-spinnaker-user': user,
+    })
+
+  assert.equal((await save('foreign')).status, 200)
+  assert.match(
+    errors(await start('TERMINAL')),
+    /EXECUTE on the application secret; foreign has not got it/,
+  )
+  // Whoever only switches it has not looked at what it does.
+  assert.equal((await save('olga', { disabled: true })).status, 200)
+  assert.equal((await save('olga', { disabled: false })).status, 200)
+  assert.match(errors(await start('TERMINAL')), /foreign has not got it/)
+  assert.equal((await release('mallory')).status, 200, 'she may execute in secret')
+  await start('SUCCEEDED')
+  assert.equal((await save('foreign', { description: 'changed' })).status, 200)
+  assert.match(errors(await start('TERMINAL')), /foreign has not got it/)
+  assert.equal((await release('admin')).status, 200)
+  await start('SUCCEEDED')
+})

@@ -82,10 +82,22 @@ export async function findingsOf(
 
 /** The same of a stored one, in which a mask is no secret that a save would restore. */
 export async function findingsOfStored(
-  ...[kind, document, ...rest]: Parameters<typeof findingsOf>
+  ...[kind, document, sources, options]: Parameters<typeof findingsOf>
 ): Promise<DocumentFinding[]> {
   const isMasked = JSON.stringify(document['triggers'] ?? []).includes(`"${mask}"`)
+  const held = sources.ports.definitions.heldAtHand(readPipeline(document).id ?? '')
   return [
+    ...held.map(({ account, user }) =>
+      account === undefined
+        ? warning(
+            'stages',
+            `Expressions say which pipeline or application its stages are about: they do only what ${user} may do, too, who saved or released it. Another user can release it.`,
+          )
+        : error(
+            'triggers',
+            `Triggers that run as the service account ${account} are held back, since ${user}, who saved it, could not use it. A user who may releases them.`,
+          ),
+    ),
     ...(isMasked
       ? [
           error(
@@ -94,7 +106,7 @@ export async function findingsOfStored(
           ),
         ]
       : []),
-    ...(await findingsOf(kind, document, ...rest)),
+    ...(await findingsOf(kind, document, sources, options)),
   ]
 }
 

@@ -13,8 +13,10 @@ import {
 import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { isExecutionId } from '@fairlead/base/storage/ulid.ts'
+import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { isTemplateInstance } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
+import { isJudgedLater } from '@fairlead/model/rights/privileged-stages.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import {
   describeLongList,
@@ -107,8 +109,29 @@ export async function preparePipeline(
   const definition = evaluate(draft, sources)
   if (isPlan(draft)) return { kind: 'plan', definition: await checkPlan(definition, draft, start) }
   const execution = executionFrom(draft, start, definition)
+  await holdStages(execution, draft, sources)
   await checkEnabled(execution, sources)
   return { kind: 'run', execution }
+}
+
+/** Stages whose expressions say what they are about act for the user who saved or released them, too. */
+async function holdStages(
+  { stages }: Execution,
+  { given, stages: authored }: Draft,
+  { judges, ports, accessOf }: EngineOptions,
+): Promise<void> {
+  const { id } = readPipeline(given)
+  if (!judges || id === undefined) return
+  const refs = new Set(authored.filter(isJudgedLater).map(({ refId }) => refId))
+  if (refs.size === 0) return
+  const held = ports.definitions.heldAtHand(id).filter(({ account }) => account === undefined)
+  const users = held.flatMap(({ user }) => usersOf(user))
+  const heldFor = await callInTurns(users, async (user) => ({
+    user,
+    allowedAccounts: [...(await accessOf(user)).accounts],
+  }))
+  if (heldFor.length > 0)
+    for (const stage of stages) if (refs.has(stage.refId)) stage.engine.heldFor = heldFor
 }
 
 /** Say to which application a run belongs, and of which pipeline it is one. */

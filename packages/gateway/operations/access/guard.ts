@@ -1,6 +1,7 @@
 /** Permission and token checks before a request changes anything, and filters of what it lists. */
 import { hash } from 'node:crypto'
 import { GatewayError } from '@fairlead/base/errors.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { storedTemplate } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { isReader } from '@fairlead/model/rights/built-in-roles.ts'
 import { decide, isLeftOpen, type Need } from '@fairlead/model/rights/decide.ts'
@@ -9,6 +10,7 @@ import type { Authorization, PermissionView } from '@fairlead/model/rights/permi
 import { isGranted } from '@fairlead/model/rights/rights.ts'
 import type { User } from '../../http/request-state.ts'
 import { readsOnly } from '../../permissions/permission-errors.ts'
+import { loadServiceAccountNames } from '../../permissions/service-accounts.ts'
 import {
   type ApplicationSource,
   checksAtGateway,
@@ -160,6 +162,7 @@ export class Guard {
     if (!this.#checks(operation)) return
     const met: Need[] = []
     for (const subject of distinct(subjects)) {
+      if ('later' in subject && (await this.#holdsBack(subject))) continue
       if (subject.kind === 'hidden') throw new GatewayError('PERMISSION_DENIED', subject.problem)
       const { needs } = await this.#needsOfSubject(subject, request)
       await requirePermissions(request.state, this.#platform, needs)
@@ -167,6 +170,19 @@ export class Guard {
     }
     const { ahead, isHarmless } = this.#planFor(operation)
     if (ahead.length === 0 && !isHarmless) await this.#checkReach(request, met, body)
+  }
+
+  /**
+   * The embedded store and engine judge later what they hold back until then: what an expression is about, and service accounts that do
+   * not exist yet.
+   */
+  async #holdsBack(subject: DemandSubject): Promise<boolean> {
+    const { upstreams } = this.#platform
+    const holders = ['front50', 'orca', 'echo'] as const
+    if (!holders.every((service) => upstreams.traitsOf(service).holdsBack)) return false
+    if (subject.kind !== 'need' || subject.need.kind !== 'service-account') return true
+    const name = foldName(subject.need.name)
+    return (await loadServiceAccountNames(upstreams)).every((known) => foldName(known) !== name)
   }
 
   /**

@@ -2,13 +2,7 @@
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { JsonScan, parseJson, UnsafeJsonError } from '@fairlead/base/json/json.ts'
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
-
-/** In lower case. A job may bear one type and be carried out as another. */
-export function typesOf({ type, alias }: JsonObject): string[] {
-  return [type, alias]
-    .filter((name) => typeof name === 'string')
-    .map((name) => name.trim().toLowerCase())
-}
+import { typesOf } from '@fairlead/model/rights/privileged-stages.ts'
 
 /** A document is carried as JSON in base64; anything else is the value itself. @throws {GatewayError} UNREADABLE_BODY */
 export function decodeDocument(value: unknown): unknown {

@@ -1,7 +1,8 @@
 /** Subjects that a body mentions anywhere, for the check of limited tokens. */
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { storedTemplate } from '@fairlead/model/pipeline-templates/inheritance.ts'
-import { readMember, typesOf, walkBody } from './job-form.ts'
+import { typesOf } from '@fairlead/model/rights/privileged-stages.ts'
+import { readMember, walkBody } from './job-form.ts'
 import { resourcesIn } from './resource-names.ts'
 import {
   applicationsIn,

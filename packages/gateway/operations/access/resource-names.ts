@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import type { Authorization } from '@fairlead/model/rights/permissions.ts'
-import { typesOf } from './job-form.ts'
+import { typesOf } from '@fairlead/model/rights/privileged-stages.ts'
 import {
   type DemandSubject,
   hidden,

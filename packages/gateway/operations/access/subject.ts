@@ -14,8 +14,9 @@ export type OwnedKind =
   | 'canary-config'
   | 'entity-tags'
 
+/** `later`: the embedded store saves it all the same, and holds back what it concerns until the right is there. */
 export type DemandSubject =
-  | { readonly kind: 'need'; readonly need: Need }
+  | { readonly kind: 'need'; readonly need: Need; readonly later?: true }
   /** Its owner is looked up by the id. `live` leaves out definitions that are deleted. */
   | {
       readonly kind: 'owned'
@@ -39,7 +40,7 @@ export type DemandSubject =
   /** Projects: they belong to no application, and show several. */
   | { readonly kind: 'shared' }
   /** Something that has to be named, and is not, or by an expression, which is replaced after the check. */
-  | { readonly kind: 'hidden'; readonly problem: string }
+  | { readonly kind: 'hidden'; readonly problem: string; readonly later?: true }
 
 const unclear =
   'Permissions cannot be derived from an expression: name applications, accounts and definitions in plain text.'

@@ -2,7 +2,13 @@
 import { asGiven, shape } from '@fairlead/base/json/shape.ts'
 import { isObject, type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { pluginApplication } from '@fairlead/base/names/application-name.ts'
-import { decodeDocument, typesOf, walkBody } from './job-form.ts'
+import {
+  changesApplication,
+  changesTemplate,
+  isPrivileged,
+  typesOf,
+} from '@fairlead/model/rights/privileged-stages.ts'
+import { decodeDocument, walkBody } from './job-form.ts'
 import { resourcesIn } from './resource-names.ts'
 import {
   applicationsIn,
@@ -23,23 +29,6 @@ import {
 
 /** Types of jobs, in lower case: a type in another case means the same. */
 const createsApplication = new Set(['createapplication', 'upsertapplication'])
-const changesApplication = new Set([
-  ...createsApplication,
-  'updateapplication',
-  'deleteapplication',
-])
-const changesTemplate = /^(?:create|update|delete)(?:v2)?pipelinetemplate$/
-
-/** Stages of a pipeline that change what belongs to applications: the store behind them does not check who does it. */
-const privilegedStages = new Set([
-  ...changesApplication,
-  'savepipeline',
-  'updatepipeline',
-  'deletepipeline',
-  'reorderpipelines',
-  'pipeline',
-])
-
 /** Documents that a job carries, in which other keys with these names may stand. */
 const documents = new Set([
   'manifest',
@@ -85,22 +74,28 @@ export function subjectsOfJobs(jobs: readonly unknown[]): DemandSubject[] {
 }
 
 export function subjectsOfDefinition(definition: JsonObject): DemandSubject[] {
-  const { triggers, idsToIndices } = definition
+  const { triggers, idsToIndices, disabled } = definition
   return [
-    ...subjectsOfStages(definition),
+    ...subjectsOfStages(definition).map((subject) =>
+      subject.kind === 'hidden' ? later(subject) : subject,
+    ),
     ...hiddenKeys(definition),
     ...definitionTexts(definition, 'application').map((name) => toNeed(name, 'WRITE')),
     ...[...definitionTexts(definition, 'id'), ...keysOf(idsToIndices)].map((id) =>
       toDefinition(id, 'WRITE'),
     ),
-    ...objectsOf(triggers).flatMap(({ runAsUser }) =>
+    // What is disabled does not run.
+    ...(disabled === true ? [] : objectsOf(triggers)).flatMap(({ runAsUser }) =>
       // Nothing runs as a number.
       (typeof runAsUser === 'string' ? textsIn(runAsUser) : []).map((name) =>
-        unlessHidden(name, { kind: 'need', need: { kind: 'service-account', name } }),
+        unlessHidden(name, later({ kind: 'need', need: { kind: 'service-account', name } })),
       ),
     ),
   ]
 }
+
+/** What cannot be judged when a definition is saved. */
+const later = <T extends DemandSubject>(subject: T) => ({ ...subject, later: true as const })
 
 /**
  * A definition that is started as it is given: under the id of a stored one it counts as a run of that.
@@ -135,10 +130,6 @@ export function subjectsOfTrigger(trigger: unknown): DemandSubject[] {
 /** Needs of what runs without being stored. Its other stages are judged when they run. */
 function subjectsOfStages({ stages }: JsonObject): DemandSubject[] {
   return subjectsOfJobs(objectsOf(stages).filter(isPrivileged))
-}
-
-function isPrivileged(stage: JsonObject): boolean {
-  return typesOf(stage).some((type) => privilegedStages.has(type) || changesTemplate.test(type))
 }
 
 function subjectsOfJob(job: JsonObject): DemandSubject[] {

@@ -128,6 +128,14 @@ export const pipelineOperations: Operation[] = [
     answer: z.union([Pipeline, Saved]).optional(),
     errors: { 400: `${taskFailed[400]} Or the body has another id than the path.` },
   }),
+  post('releasePipeline', '/pipelines/{id}/release', 'Release held parts of a pipeline', {
+    demands: application('WRITE', 'definition', 'id'),
+    description:
+      'Takes over what a pipeline holds back: triggers of service accounts that did not exist when it was saved, which the caller has to be allowed to use, and ' +
+      'stages whose expressions name another application or pipeline, which need the rights of the caller from now on. Answers with what stays held.',
+    forward: { service: 'front50', path: '/pipelines/{id}/release' },
+    answer: z.array(AnyObject),
+  }),
   change.remove(
     'deletePipelineUsingDELETE',
     '/pipelines/{application}/{pipelineName}',
