@@ -195,7 +195,6 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'POST /pipelines/{id}/release': 'writers',
   'POST /applications/{application}/tasks/judge': 'planners',
   'POST /applications/{application}/findings': 'planners',
-  'GET /applications/{application}/findings': 'readers',
   'POST /webhooks/{type}/{source}': 'senders',
   'POST /webhooks/cdevents/{source}': 'senders',
   'GET /webhooks/preconfigured': 'everybody',

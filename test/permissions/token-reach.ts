@@ -158,7 +158,6 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'POST /pipelines/{id}/release': 'its own',
   'POST /applications/{application}/tasks/judge': 'its own',
   'POST /applications/{application}/findings': 'its own',
-  'GET /applications/{application}/findings': 'its own',
   'POST /webhooks/{type}/{source}': 'none',
   'POST /webhooks/cdevents/{source}': 'none',
   'GET /webhooks/preconfigured': 'any',
