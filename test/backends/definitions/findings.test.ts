@@ -234,6 +234,46 @@ const warnings: Readonly<Record<string, Case>> = {
       },
     ]),
   ),
+  ...Object.fromEntries(
+    (
+      [
+        [{ type: 'deploy', clusters: [] }, 'clusters', /add one/],
+        [
+          { type: 'deploy', clusters: [{ capacity: { desired: 1 } }] },
+          'clusters[0].imageId',
+          /nothing before it yields one/,
+        ],
+        [
+          { type: 'createServerGroup', imageId: 'a', capacity: { min: 1, max: 2, desired: 5 } },
+          'capacity.desired',
+          /at least 1 and at most 2/,
+        ],
+        [
+          { type: 'createServerGroup', imageId: 'a', capacity: { min: 3, max: 2 } },
+          'capacity.max',
+          /at least 3/,
+        ],
+        [
+          {
+            type: 'bake',
+            cloudProviderType: 'local',
+            package: 'a',
+            baseOs: 'b',
+            extendedAttributes: { directory: 'c' },
+          },
+          'extendedAttributes.directory',
+          /whole path/,
+        ],
+        [{ type: 'webhook', url: 'a.example' }, 'url', /https/],
+        [{ type: 'deployManifest', source: 'artifact' }, 'manifestArtifactId', /which artifact/],
+        [{ type: 'deployManifest', manifests: [] }, 'manifests', /no manifest/],
+        [{ type: 'runCommand' }, 'command', /./],
+      ] as const
+    ).map(([stage, field, says]) => [
+      `${JSON.stringify(stage)}`,
+      { body: { stages: [stage] }, place: `stages[0].${field}`, says },
+    ]),
+  ),
   'a pipeline to follow that does not exist': {
     body: trigger('pipeline', { pipeline: 'gone', status: ['failed'] }),
     place: 'triggers[1].pipeline',

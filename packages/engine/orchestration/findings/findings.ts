@@ -19,6 +19,7 @@ import type { Ports } from '@fairlead/ports/ports.ts'
 import { typesOfDefinition, typesOfRecord } from '../../notifications/warnings.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
 import { environmentFindings } from './environment-findings.ts'
+import { findsImages } from './stage-contents.ts'
 import { stageFindings } from './stage-findings.ts'
 import { triggerFindings } from './trigger-findings.ts'
 
@@ -184,7 +185,9 @@ async function definitionFindings(
   const listed = ports.infrastructure.accountsAtHand()
   const accounts = listed && new Set(listed.map(({ name }) => String(name)))
   return [
-    ...(runsHere ? stageFindings(own, { stageTypes, accounts, occasion }) : []),
+    ...(runsHere
+      ? stageFindings(own, { stageTypes, accounts, occasion, findsImages: findsImages(definition) })
+      : []),
     ...(await triggerFindings(definition, ports.events.triggerTypes, { nowMs: now(), timeZone })),
     ...(await nameFindings(definition, names)),
     ...(await followedFindings(definition, ports.definitions)),

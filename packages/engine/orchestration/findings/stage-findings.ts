@@ -17,6 +17,7 @@ import { descriptionOf, fieldProblemsOf, toStageHead } from '../stages/described
 import type { StageTypes } from '../stages/stage-type.ts'
 import { describeUnknownType } from '../stages/unknown-types.ts'
 import { checkGraph, referencedStages } from '../submission/references.ts'
+import { doubtsAboutContents } from './stage-contents.ts'
 
 /** Texts of a stage that are looked into. */
 const mostTexts = 10_000
@@ -27,6 +28,7 @@ interface Surroundings {
   readonly accounts: ReadonlySet<string> | undefined
   /** For a plan, a stage has to be complete. */
   readonly occasion: Extract<Occasion, 'save' | 'plan'>
+  readonly findsImages: boolean
 }
 
 export function stageFindings(
@@ -45,7 +47,7 @@ export function stageFindings(
 function findingsOfStage(
   stage: JsonObject,
   index: number,
-  { stageTypes, accounts, occasion }: Surroundings,
+  { stageTypes, accounts, occasion, findsImages }: Surroundings,
 ): DocumentFinding[] {
   const { type, name } = toStageHead(stage)
   const finding = (severity: DocumentFinding['severity'], field: string, message: string) => ({
@@ -72,6 +74,9 @@ function findingsOfStage(
     ...missing.map(({ field, message }) =>
       finding(occasion === 'plan' ? 'error' : 'warning', field, message),
     ),
+    ...doubtsAboutContents(stage, findsImages)
+      .filter(({ field }) => ![...wrong, ...missing].some((problem) => problem.field === field))
+      .map(({ field, message }) => finding('warning', field, message)),
     ...missingAccounts(stage, accounts).map(({ field, account }) =>
       finding(
         'warning',
