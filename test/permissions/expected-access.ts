@@ -192,7 +192,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /pipelines/{id}/{stageId}/evaluateExpression': 'readers',
   'POST /pipelines/{id}/evaluateVariables': 'readers',
   'GET /applications/{application}/findings': 'readers',
-  'POST /pipelines/{id}/release': 'writers',
+  'PUT /pipelines/{id}/release': 'writers',
   'POST /applications/{application}/tasks/judge': 'planners',
   'POST /applications/{application}/findings': 'planners',
   'POST /webhooks/{type}/{source}': 'senders',

@@ -155,7 +155,7 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'GET /pipelines/{id}/{stageId}/evaluateExpression': 'its own',
   'POST /pipelines/{id}/evaluateVariables': 'its own',
   'GET /applications/{application}/findings': 'its own',
-  'POST /pipelines/{id}/release': 'its own',
+  'PUT /pipelines/{id}/release': 'its own',
   'POST /applications/{application}/tasks/judge': 'its own',
   'POST /applications/{application}/findings': 'its own',
   'POST /webhooks/{type}/{source}': 'none',

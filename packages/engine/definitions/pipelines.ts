@@ -115,7 +115,7 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
       id: pathValue(request, 'id'),
     }),
   )
-  app.post('/pipelines/:id/release', async (request) =>
+  app.put('/pipelines/:id/release', async (request) =>
     releaseHeld(definitions, await writerOf(definitions, request), pathValue(request, 'id')),
   )
   app.post('/pipelines/batchUpdate', async (request) =>

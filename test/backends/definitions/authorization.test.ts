@@ -151,10 +151,10 @@ test('a trigger for an account that does not exist waits for a user who may use 
     { type: 'webhook', source: 'ci', enabled: true, runAsUser },
   ]
   const held = () =>
-    store.ok<Fields[]>('POST', '/pipelines/m1/release', undefined, { 'x-spinnaker-user': 'admin' })
+    store.ok<Fields[]>('PUT', '/pipelines/m1/release', undefined, { 'x-spinnaker-user': 'admin' })
   const save = (user: string, more: Fields) => as(user, 'POST', '/pipelines', { ...own, ...more })
   assert.equal((await save('olga', { triggers: triggers('Coming') })).status, 200)
-  const foreign = await as('olga', 'POST', '/pipelines/m1/release')
+  const foreign = await as('olga', 'PUT', '/pipelines/m1/release')
   assert.match(foreign.message, /runs as the service account coming: a user who may use it/)
   assert.equal(foreign.status, 403)
   assert.deepEqual(await held(), [])
@@ -162,7 +162,7 @@ test('a trigger for an account that does not exist waits for a user who may use 
   assert.equal((await save('olga', robot)).status, 403, 'it exists, and olga may not use it')
   assert.equal((await save('olga', { ...robot, disabled: true })).status, 200)
   assert.equal((await save('olga', { ...robot, disabled: false })).status, 403)
-  assert.equal((await as('olga', 'POST', '/pipelines/m1/release')).status, 403)
+  assert.equal((await as('olga', 'PUT', '/pipelines/m1/release')).status, 403)
   assert.equal((await save('admin', { triggers: triggers('coming later') })).status, 200)
   assert.equal((await save('admin', { triggers: triggers('bystander') })).status, 200)
 })

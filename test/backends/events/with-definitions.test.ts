@@ -148,11 +148,11 @@ test('a trigger for an account that did not exist fires once it is released', as
     return orchestrator.starts.length
   }
   assert.equal(await startsAfterWebhook(), 0)
-  const denied = await backends.ask('front50', 'POST', '/pipelines/p/release', undefined, {
+  const denied = await backends.ask('front50', 'PUT', '/pipelines/p/release', undefined, {
     'x-spinnaker-user': 'ann',
   })
   assert.equal(denied.status, 403)
-  assert.deepEqual((await backends.ask('front50', 'POST', '/pipelines/p/release')).body, [])
+  assert.deepEqual((await backends.ask('front50', 'PUT', '/pipelines/p/release')).body, [])
   assert.equal(await startsAfterWebhook(), 1)
   assert.equal(orchestrator.starts[0]?.headers['x-spinnaker-user'], 'Later')
 })

@@ -502,7 +502,7 @@ test('a stage whose target is an expression does what its author may do, too', a
     return ends(await run({ ...(stored.body as object) }, 'olga'), status)
   }
   const release = (user: string) =>
-    backends.ask('front50', 'POST', '/pipelines/m1/release', undefined, {
+    backends.ask('front50', 'PUT', '/pipelines/m1/release', undefined, {
       'x-spinnaker-user': user,
     })
 

@@ -18,7 +18,7 @@ import { DefinitionMove, Pipeline } from '@fairlead/model/environments/pipeline-
 import { z } from 'zod'
 import { checkDone, misfit, noPage } from '../../upstreams/answer-form.ts'
 import { findByName, findDefinition, listDefinitions } from '../access/find-definition.ts'
-import { get, operationsWith, polledByUsers, post } from '../declare.ts'
+import { get, operationsWith, polledByUsers, post, put } from '../declare.ts'
 import {
   application,
   filteredBy,
@@ -128,7 +128,7 @@ export const pipelineOperations: Operation[] = [
     answer: z.union([Pipeline, Saved]).optional(),
     errors: { 400: `${taskFailed[400]} Or the body has another id than the path.` },
   }),
-  post('releasePipeline', '/pipelines/{id}/release', 'Release held parts of a pipeline', {
+  put('releasePipeline', '/pipelines/{id}/release', 'Release held parts of a pipeline', {
     demands: application('WRITE', 'definition', 'id'),
     description:
       'Takes over what a pipeline holds back: triggers of service accounts that did not exist when it was saved, which the caller has to be allowed to use, and ' +
