@@ -43,7 +43,7 @@ test('the small example is valid; its errors are found', async (t) => {
 
   write(home, file, example.replace('forward-headers-strategy', 'forward-header-strategy'))
   assert.equal((await inShell(t, home, check)).code, 0)
-  const wrong = await inShell(t, home, `${check} --strict`)
+  const wrong = await inShell(t, home, `${check.trim()} --strict`)
   assert.equal(wrong.code, 1)
   assert.match(
     wrong.output,
