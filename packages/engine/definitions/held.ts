@@ -11,6 +11,7 @@ import type { HeldPart } from '@fairlead/ports/definitions.ts'
 import { contentOf } from '@fairlead/ports/rights/automatic-user.ts'
 import { changeDenied, checkWriter, heldAccounts, type Writer } from './authorization.ts'
 import type { Definitions } from './collections.ts'
+import { missingDefinition } from './requests.ts'
 
 /**
  * Notes what of a pipeline or strategy waits for another user, in the transaction that saves it. Who switches it on or off, or moves it, has
@@ -43,7 +44,9 @@ export function releaseHeld(
   id: string,
 ): HeldPart[] {
   return write(() => {
-    checkWriter(writer, pipelines.get(foldName(id))?.['application'])
+    const pipeline = pipelines.get(foldName(id))
+    if (pipeline === undefined) throw missingDefinition(`pipeline with the id "${id}"`)
+    checkWriter(writer, pipeline['application'])
     const { access, user } = writer
     const parts = held.of(id)
     const forbidden = parts.find(

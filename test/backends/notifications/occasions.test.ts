@@ -222,11 +222,17 @@ test('events-scenario 39: a definition with a kind that nothing delivers is warn
     notifications: [{ type: 'slack', address: 'ops', when: [] }, hook('https://x.example')],
     stages: [{ ...pause, sendNotifications: true, notifications: [{ type: 'email' }] }],
   }
-  const { body } = await backends.ask('orca', 'POST', '/definitions/warnings', definition)
+  const { body } = await backends.ask('orca', 'POST', '/findings/pipeline', definition)
 
   const advice = (kind: string, key: string) =>
     `Nothing delivers notifications of the kind "${kind}". Switch them on with ${key}.`
-  assert.deepEqual(body, [advice('slack', 'slack.enabled'), advice('email', 'mail.enabled')])
+  const found = (body as { place: string; message: string }[]).filter(
+    ({ place }) => place === 'notifications',
+  )
+  assert.deepEqual(
+    found.map(({ message }) => message),
+    [advice('slack', 'slack.enabled'), advice('email', 'mail.enabled')],
+  )
 })
 
 test('stored notifications that nothing delivers are logged at the start', async (t) => {

@@ -13,6 +13,12 @@ export const definitionRows: Row[] = [
     gives: list,
   },
   {
+    id: 'releasePipeline',
+    ask: 'PUT /pipelines/p%201/release',
+    call: 'front50 PUT /pipelines/p%201/release',
+    gives: list,
+  },
+  {
     id: 'getPipelineConfigHistoryUsingGET',
     ask: 'GET /pipelineConfigs/p%201/history',
     call: 'front50 GET /pipelines/p%201/history?limit=20',

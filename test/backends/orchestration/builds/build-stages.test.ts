@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { textsOf } from '../../../../packages/base/json/values.ts'
 import { definitionsBackend } from '../../../../packages/engine/definitions/definitions.ts'
 import type { Stage } from '../../../../packages/engine/orchestration/model.ts'
 import { createBuildStages } from '../../../../packages/engine/orchestration/stages/builds/build-stages.ts'
@@ -353,10 +352,10 @@ test('stages without a build server say what to use instead', async (t) => {
     /"concourse": run a job .* with a stage of the type "jenkins"/,
   )
   const definition = { application: 'app', name: 'p', stages: [{ type: 'wercker', name: 'Build' }] }
-  const { body: warnings } = await engine.ask('POST', '/definitions/warnings', definition)
-  assert.ok(
-    textsOf(warnings).some((text) => /^Stage "Build": .* "wercker": run a job /.test(text)),
-    String(warnings),
+  const { body: findings } = await engine.ask('POST', '/findings/pipeline', definition)
+  assert.match(
+    JSON.stringify(findings),
+    /"stage":"Build","message":"[^}]*\\"wercker\\": run a job /,
   )
   const { body } = await engine.ask('GET', '/capabilities/stageTypes')
   const script = (at(body, 'stageTypes') as Record<string, unknown>[]).find(
