@@ -165,7 +165,7 @@ test('a client that leaves the queue is never forwarded', async (t) => {
     okHttpClient: { maxRequestsPerHost: 1 },
   })
   const post = (name: string) =>
-    request(`${gateway}/v2/canaryConfig`, {
+    request(`${gateway}/v2/canaries/canary/c1`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       agent: false,
@@ -362,7 +362,7 @@ test('a request body is streamed to the service', async (t) => {
   const connection = await openRawConnection(t, gateway)
   const body = JSON.stringify({ name: 'slow', text: 'x'.repeat(1000) })
   connection.send(
-    `POST /v2/canaryConfig HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 500)}`,
+    `POST /v2/canaries/canary/c1 HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 500)}`,
   )
 
   assert.equal(await firstBytes, body.slice(0, 500))
@@ -379,7 +379,7 @@ test('a broken request body breaks the call', async (t) => {
   const gateway = await startGateway(t, { services: { kayenta: { baseUrl: kayenta } } })
   const connection = await openRawConnection(t, gateway)
   connection.send(
-    'POST /v2/canaryConfig HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"a":',
+    'POST /v2/canaries/canary/c1 HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"a":',
   )
   await pause(100)
   connection.socket.destroy()
@@ -397,7 +397,7 @@ test('a sending client learns of a dead service', async (t) => {
     [kayenta, 400],
   ] as const) {
     const gateway = await startGateway(t, { services: { kayenta: { baseUrl } } })
-    const answer = await fetch(`${gateway}/v2/canaryConfig`, {
+    const answer = await fetch(`${gateway}/v2/canaries/canary/c1`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ names: Array(2).fill('x'.repeat(4 * mebibyte)) }),
@@ -416,7 +416,7 @@ test('a body beyond the limit is 413 while it is sent', async (t) => {
     services: { kayenta: { baseUrl: kayenta.url } },
     http: { maxBodyBytes: '1MB' },
   })
-  for (const path of ['/v2/canaryConfig', '/pipelines', '/webhooks/git/x']) {
+  for (const path of ['/v2/canaries/canary/c1', '/pipelines', '/webhooks/git/x']) {
     for (const announced of [true, false]) {
       const { status, body } = await upload(gateway + path, 20 * mebibyte, announced)
       assert.equal(status, 413, `${path} ${announced}`)
@@ -427,7 +427,8 @@ test('a body beyond the limit is 413 while it is sent', async (t) => {
   assert.equal((await fetch(`${gateway}/health`)).status, 200)
 })
 
-const oversized = 'POST /v2/canaryConfig HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n'
+const oversized =
+  'POST /v2/canaries/canary/c1 HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n'
 const uploads: { name: string; head: string; chunked?: true; secure?: true; keepAlive?: true }[] = [
   { name: 'with a length', head: `${oversized}content-length: ${20 * mebibyte}\r\n\r\n` },
   { name: 'in chunks', head: `${oversized}transfer-encoding: chunked\r\n\r\n`, chunked: true },
@@ -514,7 +515,7 @@ test('an endless body ends with its connection', async (t) => {
   })
   const connection = await openRawConnection(t, gateway)
   connection.send(
-    'POST /v2/canaryConfig HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+    'POST /v2/canaries/canary/c1 HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
   )
   const endless = setInterval(() => connection.send(`10000\r\n${'x'.repeat(0x10000)}\r\n`), 1)
   t.after(() => clearInterval(endless))
@@ -549,10 +550,10 @@ function upload(
 }
 
 test('a client that waits for 100-continue is told to go on', async (t) => {
-  const kayenta = await startUpstream(t, { 'POST /canaryConfig': { canaryConfigId: '1' } })
+  const kayenta = await startUpstream(t, { 'POST /canary/c1': { canaryExecutionId: '1' } })
   const gateway = await startGateway(t, { services: { kayenta: { baseUrl: kayenta.url } } })
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const sent = request(`${gateway}/v2/canaryConfig`, {
+    const sent = request(`${gateway}/v2/canaries/canary/c1`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -591,7 +592,10 @@ const exchanges: { send: string; status: number; toHead?: true; body?: string }[
   { send: `GET /networks HTTP/1.1\r\nhost: x\r\n${json('null')}`, status: 200, body: '{"aws":[]}' },
   { send: head('GET /networks', 'accept: image/png\r\n'), status: 406 },
   { send: head('OPTIONS /networks'), status: 200, body: '' },
-  { send: `POST /v2/canaryConfig HTTP/1.1\r\nhost: x\r\n${json('{"name":"dead"}')}`, status: 502 },
+  {
+    send: `POST /v2/canaries/canary/c1 HTTP/1.1\r\nhost: x\r\n${json('{"name":"dead"}')}`,
+    status: 502,
+  },
   { send: head('GET /networks'), status: 200, body: '{"aws":[]}' },
 ]
 
