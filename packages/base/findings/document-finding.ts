@@ -16,6 +16,14 @@ export interface DocumentFinding {
   readonly message: string
 }
 
+export function errorAt(place: string, message: string): DocumentFinding {
+  return { severity: 'error', place, message }
+}
+
+export function warningAt(place: string, message: string): DocumentFinding {
+  return { severity: 'warning', place, message }
+}
+
 /** In one line: `Stage "deploy": …`, or `triggers[0].source: …`. */
 export function formatFinding(finding: DocumentFinding): string {
   const where = placeOf(finding)

@@ -27,9 +27,9 @@ export function noteHeld(
 ): void {
   const id = String(saved['id'])
   const { access, user } = writer
+  if (access === undefined) return
   const stages = held.of(id).filter(({ account }) => account === undefined)
   const isSame = before !== undefined && contentOf(before) === contentOf(saved)
-  if (access === undefined) return
   const isVouched = access.isAdmin || !objectsOf(saved['stages']).some(isJudgedLater)
   held.replace(id, [
     ...heldAccounts(writer, serviceAccounts, saved).map((account) => ({ account, user })),

@@ -91,7 +91,7 @@ async function readEntry(
 
 function createJudge(
   definitions: Definitions,
-  { checkSaver, noteHeld: _note, ...options }: BatchOptions,
+  { checkSaver, staleCheck, user }: BatchOptions,
 ): (read: Judged<PipelineBody>) => [Judged<JsonObject>] {
   const taken = { ids: new Set<string>(), names: new Set<string>() }
   return (read) => {
@@ -99,7 +99,7 @@ function createJudge(
     const body = read.accepted
     try {
       checkSaver(body)
-      const pipeline = checkPipeline(definitions, body, options)
+      const pipeline = checkPipeline(definitions, body, { staleCheck, user })
       checkAgainstBatch(pipeline, taken)
       return [{ accepted: pipeline }]
     } catch (error) {

@@ -1,10 +1,10 @@
 /** The user of a run that was not started by hand. docs/contracts/events.md#user-of-a-run. */
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
-import { foldName } from '@fairlead/base/names/fold-name.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { loadAccess } from '@fairlead/ports/rights/access.ts'
 import { automaticUserOf } from '@fairlead/ports/rights/automatic-user.ts'
+import { isTriggerHeld } from '../pipelines/held-triggers.ts'
 
 interface TriggerIdentity {
   /** Headers with which the orchestrator is asked. */
@@ -35,11 +35,7 @@ export async function toIdentity(
     'x-spinnaker-application': textOf(pipeline['application']) ?? '',
   }
   if (access.accounts.length > 0) identity['x-spinnaker-accounts'] = access.accounts.join(',')
-  const isHeld =
-    runAsUser !== undefined &&
-    context.ports.definitions
-      .heldAtHand(textOf(pipeline['id']) ?? '')
-      .some(({ account }) => account === foldName(runAsUser))
+  const isHeld = isTriggerHeld(context.ports.definitions, pipeline, runAsUser)
   return { identity, user, access, isHeld }
 }
 

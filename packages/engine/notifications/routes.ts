@@ -1,6 +1,6 @@
 /** Routes of notifications: what is offered, requests to send one, tests, and warnings. */
 
-import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
+import { warningAt } from '@fairlead/base/findings/document-finding.ts'
 import { or, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
@@ -61,8 +61,8 @@ export function notificationRoutes(
   })
 
   app.post('/findings/notifications', (request) =>
-    describeUndeliveredTypes(typesOfRecord(parse(request.body)), types).map(
-      (message): DocumentFinding => ({ severity: 'warning', place: '', message }),
+    describeUndeliveredTypes(typesOfRecord(parse(request.body)), types).map((message) =>
+      warningAt('', message),
     ),
   )
 

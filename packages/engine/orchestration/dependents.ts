@@ -11,6 +11,7 @@ import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { anonymous, toCaller } from '@fairlead/ports/caller.ts'
 import { type EventRecord, type TriggerOutcome, toOutcome } from '@fairlead/ports/event-record.ts'
 import type { EffectivePipeline } from '../pipelines/effective-pipelines.ts'
+import { isTriggerHeld } from '../pipelines/held-triggers.ts'
 import { artifactsOfExecution } from './artifacts-at-hand.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { identitiesOf, identityHeaders } from './identity.ts'
@@ -175,7 +176,7 @@ async function starterOf(
   const application = String(definition['application'] ?? '')
   const isOwn = foldName(application) === foldName(parent.application)
   const runAsUser = typeof trigger['runAsUser'] === 'string' ? trigger['runAsUser'].trim() : ''
-  if (isHeld(engine, definition, runAsUser)) return undefined
+  if (isTriggerHeld(engine.options.ports.definitions, definition, runAsUser)) return undefined
   const base =
     runAsUser ||
     (isOwn && starter) ||
@@ -203,16 +204,6 @@ async function starterOf(
       'x-spinnaker-accounts': access.accounts.join(','),
     },
   }
-}
-
-/** Its trigger waits for a user who may use the service account. */
-function isHeld({ options }: EngineParts, { id }: JsonObject, account: string): boolean {
-  return (
-    account !== '' &&
-    options.ports.definitions
-      .heldAtHand(String(id))
-      .some((part) => part.account === foldName(account))
-  )
 }
 
 function matchingTriggers(

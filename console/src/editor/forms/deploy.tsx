@@ -1,6 +1,11 @@
 /** The form of deployments: each server group to create is a card. */
 
 import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import {
+  imageKeysOfGroups,
+  imageStages,
+  imageTriggers,
+} from '@fairlead/model/stage-types/image-sources.ts'
 import { Banner } from '../../components/button.tsx'
 import { type Form, FormView, type Part, useForm } from '../fields.tsx'
 import { ItemList } from '../item-list.tsx'
@@ -53,24 +58,6 @@ function NextName() {
 
 export const deployForm: readonly Part[] = [{ View: Groups, shows: ['clusters'] }]
 
-const buildStages = ['jenkins', 'travis', 'gitlab-ci', 'concourse', 'script', 'build']
-const imageTriggers = ['docker', 'pipeline', 'artifact', ...buildStages]
-const imageStages = [
-  ...[
-    'bake',
-    'findImage',
-    'findImageFromCluster',
-    'findAmi',
-    'findImageFromTags',
-    'pipeline',
-    'evaluateVariables',
-  ],
-  ...buildStages,
-]
-
-/** Keys of a server group that name its image. */
-const imageKeys = ['imageId', 'amiName', 'image', 'imageArtifactId']
-
 /** What gives the stage an image unless it names one: stages before it, triggers, expected artifacts. */
 function imageSourcesOf(definition: JsonObject, index: number): readonly string[] {
   const nodes = toNodes(definition)
@@ -79,16 +66,16 @@ function imageSourcesOf(definition: JsonObject, index: number): readonly string[
     objectsOf(definition[list]).some(isOne)
   return [
     ...nodes
-      .filter(({ key, stage }) => before.has(key) && imageStages.includes(String(stage['type'])))
+      .filter(({ key, stage }) => before.has(key) && imageStages.has(String(stage['type'])))
       .map(({ stage }) => `“${titleOfStage(stage)}”`),
-    ...(has('triggers', ({ type }) => imageTriggers.includes(String(type))) ? ['the trigger'] : []),
+    ...(has('triggers', ({ type }) => imageTriggers.has(String(type))) ? ['the trigger'] : []),
     ...(has('expectedArtifacts', () => true) ? ['an expected artifact'] : []),
   ]
 }
 
 const sourcesOf = ({ draft, base }: Form) => imageSourcesOf(draft.definition.value, Number(base[1]))
 const isNamed = (form: Form) =>
-  imageKeys.some((key) => form.holder[key] !== undefined) || sourcesOf(form).length === 0
+  imageKeysOfGroups.some((key) => form.holder[key] !== undefined) || sourcesOf(form).length === 0
 
 const imageSource = oneOf<'found' | 'named'>('Image', {
   ways: (form) => [
@@ -97,7 +84,7 @@ const imageSource = oneOf<'found' | 'named'>('Image', {
   ],
   chosen: (form) => (isNamed(form) ? 'named' : 'found'),
   set: (id) => ({
-    ...Object.fromEntries(imageKeys.map((key) => [key, undefined])),
+    ...Object.fromEntries(imageKeysOfGroups.map((key) => [key, undefined])),
     ...(id === 'named' && { imageId: '' }),
   }),
 })

@@ -1,5 +1,5 @@
 /** Findings about declared environments: accounts that do not exist, and canaries that cannot run. */
-import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
+import { type DocumentFinding, errorAt } from '@fairlead/base/findings/document-finding.ts'
 import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { findUnknownPlaces, toAccounts } from '@fairlead/model/environments/accounts.ts'
 import { declaredEnvironments, type Environment } from '@fairlead/model/environments/declaration.ts'
@@ -13,20 +13,14 @@ export function environmentFindings(
 ): DocumentFinding[] {
   const environments = declaredEnvironments(declared)
   if (!Array.isArray(environments))
-    return environments === undefined
-      ? []
-      : [{ severity: 'error', place: 'environments', message: environments }]
+    return environments === undefined ? [] : [errorAt('environments', environments)]
   const known = accounts && toAccounts(accounts)
   return environments.flatMap((environment, index) => {
     const messages = [
       ...(known === undefined ? [] : findUnknownPlaces(environment, known)),
       ...canaryProblems(environment),
     ]
-    return messages.map((message) => ({
-      severity: 'error' as const,
-      place: `environments[${index}]`,
-      message,
-    }))
+    return messages.map((message) => errorAt(`environments[${index}]`, message))
   })
 }
 

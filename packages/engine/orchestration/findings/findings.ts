@@ -1,5 +1,10 @@
 /** Findings about a definition: the one list of doubts that saves, plans, lists, the console, moves and the doctor show. */
-import { type DocumentFinding, formatFinding } from '@fairlead/base/findings/document-finding.ts'
+import {
+  type DocumentFinding,
+  errorAt,
+  formatFinding,
+  warningAt,
+} from '@fairlead/base/findings/document-finding.ts'
 import { list, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
@@ -90,18 +95,18 @@ export async function findingsOfStored(
   return [
     ...held.map(({ account, user }) =>
       account === undefined
-        ? warning(
+        ? warningAt(
             'stages',
             `Expressions say which pipeline or application its stages are about: they do only what ${user} may do, too, who saved or released it. Another user can release it.`,
           )
-        : error(
+        : errorAt(
             'triggers',
             `Triggers that run as the service account ${account} are held back, since ${user}, who saved it, could not use it. A user who may releases them.`,
           ),
     ),
     ...(isMasked
       ? [
-          error(
+          errorAt(
             'triggers',
             'Secrets of its triggers were not shown to what moved it here: enter them again.',
           ),
@@ -157,7 +162,9 @@ async function pipelineFindings(
     application === '' ||
     (await ports.definitions.application(application, caller).catch(() => true))
   return [
-    ...(known ? [] : [warning('application', `The application "${application}" does not exist.`)]),
+    ...(known
+      ? []
+      : [warningAt('application', `The application "${application}" does not exist.`)]),
     ...(await templateFindings(pipeline, context)),
     ...(await definitionFindings(pipeline, context)),
   ]
@@ -168,12 +175,12 @@ async function templateFindings(
   { ports, caller }: Context,
 ): Promise<DocumentFinding[]> {
   const old = ports.executions.runsOtherStages ? undefined : versionOneProblem(pipeline)
-  if (old !== undefined) return [error('type', old)]
+  if (old !== undefined) return [errorAt('type', old)]
   const template = isTemplateInstance(pipeline) ? storedTemplate(referenceOf(pipeline)) : undefined
   // What is an expression is known once a variable has a value.
   if (template === undefined || template.name.includes('${')) return []
   const found = await ports.definitions.template(template, caller).catch(() => true)
-  return found ? [] : [error('template', `The template "${template.name}" does not exist.`)]
+  return found ? [] : [errorAt('template', `The template "${template.name}" does not exist.`)]
 }
 
 async function definitionFindings(
@@ -193,7 +200,7 @@ async function definitionFindings(
     ...(await followedFindings(definition, ports.definitions)),
     ...objectsOf(definition['parameterConfig']).flatMap((parameter, index) =>
       findProblemsIn(parameter, parameterFields, true).map(({ field, message }) =>
-        error(`parameterConfig[${index}].${field}`, message),
+        errorAt(`parameterConfig[${index}].${field}`, message),
       ),
     ),
     ...ports.events
@@ -218,7 +225,7 @@ async function nameFindings(definition: JsonObject, names: Names): Promise<Docum
     return [
       ...(isMissing(master, servers)
         ? [
-            warning(
+            warningAt(
               `triggers[${index}].master`,
               `The trigger of the type ${type} cannot fire: the build server "${master}" is not configured. Connect it, or disable the trigger.`,
             ),
@@ -226,7 +233,7 @@ async function nameFindings(definition: JsonObject, names: Names): Promise<Docum
         : []),
       ...(isMissing(runAsUser && foldName(runAsUser), users)
         ? [
-            warning(
+            warningAt(
               `triggers[${index}].runAsUser`,
               `The service account "${runAsUser}" does not exist here, so the trigger starts nothing: add it to service-accounts, or name another one.`,
             ),
@@ -249,7 +256,7 @@ async function followedFindings(
       continue
     if ((await definitions.pipeline(id, itself).catch(() => true)) === undefined)
       found.push(
-        warning(
+        warningAt(
           `triggers[${index}].pipeline`,
           `No pipeline has the id "${id}", so the trigger never fires. Choose one that exists, or disable the trigger.`,
         ),
@@ -269,14 +276,6 @@ export function versionOneProblem(definition: JsonObject): string | undefined {
   )
 }
 
-function error(place: string, message: string): DocumentFinding {
-  return { severity: 'error', place, message }
-}
-
-function warning(place: string, message: string): DocumentFinding {
-  return { severity: 'warning', place, message }
-}
-
 function toUndelivered(place: string): (message: string) => DocumentFinding {
-  return (message) => warning(place, message)
+  return (message) => warningAt(place, message)
 }

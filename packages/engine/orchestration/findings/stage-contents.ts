@@ -1,7 +1,19 @@
 /** What a stage would fail for although each of its fields has the right type. */
-import { list, maybeObject, objectList, or, shape } from '@fairlead/base/json/shape.ts'
-import { isTrue, type JsonObject, numberOf, scalarOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
+import {
+  isTrue,
+  type JsonObject,
+  numberOf,
+  objectsOf,
+  scalarOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
+import {
+  imageKeysOfGroups,
+  imageStages,
+  imageTriggers,
+} from '@fairlead/model/stage-types/image-sources.ts'
 
 export interface Doubt {
   readonly field: string
@@ -12,7 +24,7 @@ const toGroup = shape({
   provider: [or(textOf, standalone.provider as string), 'cloudProvider', 'provider'],
   isClone: isTrue,
   strategy: textOf,
-  image: [scalarOf, 'imageId', 'amiName', 'image', 'imageArtifactId'],
+  image: [scalarOf, ...imageKeysOfGroups],
   preferSourceCapacity: isTrue,
   useSourceCapacity: isTrue,
   capacity: shape({ min: numberOf, max: numberOf, desired: numberOf }),
@@ -38,7 +50,7 @@ const contents: Readonly<Record<string, (stage: JsonObject, findsImage: boolean)
       'clusters',
       'A deployment without a server group fails: add one.',
     ),
-    ...objectList((group) => group as JsonObject)(clusters).flatMap((group, index) =>
+    ...objectsOf(clusters).flatMap((group, index) =>
       groupDoubts(group, `clusters[${index}].`, findsImage),
     ),
   ],
@@ -117,14 +129,6 @@ function commandDoubts({ command }: JsonObject): Doubt[] {
   return doubt(!isThere, 'command', 'It needs a command.')
 }
 
-const builds = ['jenkins', 'travis', 'gitlab-ci', 'concourse', 'script', 'build']
-const yieldsImage = {
-  stages: new Set([
-    ...['bake', 'findImage', 'findImageFromCluster', 'findAmi', 'findImageFromTags'],
-    ...['pipeline', 'evaluateVariables', ...builds],
-  ]),
-  triggers: new Set(['docker', 'pipeline', 'artifact', ...builds]),
-}
 const toSources = shape({
   stages: list(shape({ type: String })),
   triggers: list(shape({ type: String })),
@@ -136,7 +140,7 @@ export function findsImages(definition: JsonObject): boolean {
   const { stages, triggers, expectedArtifacts } = toSources(definition)
   return (
     expectedArtifacts.length > 0 ||
-    stages.some(({ type }) => yieldsImage.stages.has(type)) ||
-    triggers.some(({ type }) => yieldsImage.triggers.has(type))
+    stages.some(({ type }) => imageStages.has(type)) ||
+    triggers.some(({ type }) => imageTriggers.has(type))
   )
 }

@@ -1,5 +1,5 @@
 /** Findings about the stages of a definition. */
-import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
+import { type DocumentFinding, errorAt } from '@fairlead/base/findings/document-finding.ts'
 import { list, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
@@ -37,9 +37,7 @@ export function stageFindings(
 ): DocumentFinding[] {
   const graph = refusalOf(() => checkGraph(referencedStages(stages)))
   return [
-    ...(graph === undefined
-      ? []
-      : [{ severity: 'error', place: 'stages', message: graph } as const]),
+    ...(graph === undefined ? [] : [errorAt('stages', graph)]),
     ...stages.flatMap((stage, index) => findingsOfStage(stage, index, surroundings)),
   ]
 }

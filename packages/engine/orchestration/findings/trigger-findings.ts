@@ -1,5 +1,5 @@
 /** Findings about triggers and expected artifacts: what can never fire, and patterns that can never match. */
-import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
+import { type DocumentFinding, errorAt } from '@fairlead/base/findings/document-finding.ts'
 import {
   isTrue,
   type JsonObject,
@@ -209,7 +209,7 @@ function patternFinding({ place, pattern, mayBeText = false }: Pattern): Documen
     return []
   const problem = findRegexProblem(pattern)
   if (problem === undefined || (mayBeText && problem.kind === 'malformed')) return []
-  return [{ severity: 'error', place, message: `The pattern can never match. ${problem.message}` }]
+  return [errorAt(place, `The pattern can never match. ${problem.message}`)]
 }
 
 function triggerPatterns(definition: JsonObject): Pattern[] {
