@@ -92,3 +92,12 @@ test('by default, the log of the database itself is written', async (t) => {
   await commits.stored()
   await commits.close()
 })
+
+test('what is committed after the end is in the database, and nothing is told of it', async (t) => {
+  const { commits, syncs, ends, told, note, count } = open(t)
+  await commits.close()
+  note('late')
+  await turn()
+  await turn()
+  assert.deepEqual([count(), syncs.length, told, ends], [1, 0, [], []])
+})

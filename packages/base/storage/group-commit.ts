@@ -25,11 +25,14 @@ export class GroupCommit {
   #syncing: (() => void)[] | undefined
   #next: (() => void)[] | undefined
   readonly #end: (failure: Error) => void
+  readonly #path: string | undefined
   #failure: Error | undefined
+  #isClosed = false
 
   /** @param end Called when the log could not be written: unless given, the thread ends */
   constructor(db: DatabaseSync, { log = createLogSync(db), end = fail }: GroupCommitParts = {}) {
     this.#db = db
+    this.#path = db.location() ?? undefined
     this.#log = log
     this.#end = end
   }
@@ -60,9 +63,10 @@ export class GroupCommit {
     return new Promise((resolve) => this.whenStored(resolve))
   }
 
-  /** The database is closed by its owner, afterwards. */
+  /** The database is closed by its owner, afterwards, which writes what is still committed meanwhile: of that, nothing is told any more. */
   async close(): Promise<void> {
     if (this.#failure === undefined) await this.stored()
+    this.#isClosed = true
     await this.#log.close()
   }
 
@@ -74,6 +78,7 @@ export class GroupCommit {
   }
 
   #begin(): void {
+    if (this.#isClosed) return
     this.#syncing = this.#next
     this.#next = undefined
     this.#log.sync().then(
@@ -92,7 +97,7 @@ export class GroupCommit {
   /** What the system could not write it may have dropped: only the file itself, read anew, tells what there is. */
   #fail(cause: unknown): void {
     this.#failure = new Error(
-      `The log of ${this.#db.location() ?? 'the database'} could not be written to the disk. See what the system says about the disk.`,
+      `The log of ${this.#path ?? 'the database'} could not be written to the disk. See what the system says about the disk.`,
       { cause },
     )
     this.#syncing = this.#next = undefined
@@ -106,10 +111,11 @@ function fail(failure: Error): never {
 
 /** The log stays where it is as long as the database is open. */
 function createLogSync(db: DatabaseSync): LogSync {
+  const path = `${db.location()}-wal`
   let file: number | undefined
   return {
     async sync() {
-      file ??= openSync(`${db.location()}-wal`, 'r')
+      file ??= openSync(path, 'r')
       await promisify(fdatasync)(file)
     },
     async close() {
