@@ -5,23 +5,95 @@
 import type { Stage } from './model.ts'
 import { isActive } from './statuses.ts'
 
-export class KeptStage {
-  readonly text: string
-  readonly #parse: (text: string) => unknown
-  #stage: Stage | undefined
+export interface StageForm {
+  readonly parse: (text: string) => unknown
+  readonly format: (value: unknown) => string
+}
 
-  constructor(text: string, parse: (text: string) => unknown) {
+/** A large value of a context or of outputs, with a row of its own. */
+export class KeptPart {
+  readonly text: string
+  readonly #parse: StageForm['parse']
+  #value: unknown
+
+  constructor(text: string, parse: StageForm['parse']) {
     this.text = text
     this.#parse = parse
   }
 
   /** For one use. */
+  read(): unknown {
+    return this.#parse(this.text)
+  }
+
+  /** Frozen. */
+  get value(): unknown {
+    this.#value ??= freeze(this.read())
+    return this.#value
+  }
+}
+
+/** By container and key, as `context.manifests`. */
+export type KeptParts = ReadonlyMap<string, KeptPart>
+
+const containers = ['context', 'outputs'] as const
+/** Characters of a stage, beyond which its large values get rows, and of such a value. */
+const partLength = 32_768
+
+export class KeptStage {
+  /** Of what has no row of its own. */
+  readonly text: string
+  readonly parts: KeptParts
+  /** Characters of all. */
+  readonly length: number
+  readonly #parse: StageForm['parse']
+  #stage: Stage | undefined
+
+  constructor(text: string, parse: StageForm['parse'], parts: KeptParts = new Map()) {
+    this.text = text
+    this.parts = parts
+    this.length = text.length
+    for (const part of parts.values()) this.length += part.text.length
+    this.#parse = parse
+  }
+
+  /** The stage as it would be stored; `known` where that is the same. */
+  static of(stage: Stage, { parse, format }: StageForm, known?: KeptStage): KeptStage {
+    if (known?.isUnchanged(stage)) return known
+    const parts = new Map<string, KeptPart>()
+    for (const [path, part] of known?.parts ?? [])
+      if (memberAt(stage, path) === part.value) parts.set(path, part)
+    let text = format(without(stage, parts))
+    if (text.length > partLength) {
+      const before = parts.size
+      for (const name of containers)
+        for (const [key, value] of Object.entries(stage[name])) {
+          const path = `${name}.${key}`
+          if (parts.has(path) || !mayBeLarge(value)) continue
+          const written = format(value)
+          const former = known?.parts.get(path)
+          if (written.length > partLength)
+            parts.set(path, former?.text === written ? former : new KeptPart(written, parse))
+        }
+      if (parts.size > before) text = format(without(stage, parts))
+    }
+    const isSame = text === known?.text && isAlikeMap(parts, known.parts)
+    return isSame ? known : new KeptStage(text, parse, parts)
+  }
+
+  /** For one use. */
   read(): Stage {
-    return this.#parse(this.text) as Stage
+    return this.#read((part) => part.read())
+  }
+
+  #read(readPart: (part: KeptPart) => unknown): Stage {
+    const stage = this.#parse(this.text) as Stage
+    for (const [path, part] of this.parts) setMember(stage, path, readPart(part))
+    return stage
   }
 
   copy(isForStep: boolean): Stage {
-    this.#stage ??= freeze(this.read())
+    this.#stage ??= freeze(this.#read((part) => part.value))
     const stage = { ...this.#stage }
     if (!isForStep || isActive(stage.status)) ownParts(stage)
     return stage
@@ -70,6 +142,39 @@ export function ownParts(stage: Stage): void {
   stage.outputs = { ...stage.outputs }
   stage.tasks = stage.tasks.map((task) => ({ ...task, engine: { ...task.engine } }))
   stage.engine = { ...stage.engine }
+}
+
+function splitPath(path: string): readonly [(typeof containers)[number], string] {
+  const dot = path.indexOf('.')
+  return [path.slice(0, dot) as (typeof containers)[number], path.slice(dot + 1)]
+}
+
+function memberAt(stage: Stage, path: string): unknown {
+  const [name, key] = splitPath(path)
+  return Object.hasOwn(stage[name], key) ? stage[name][key] : undefined
+}
+
+function setMember(stage: Stage, path: string, value: unknown): void {
+  const [name, key] = splitPath(path)
+  stage[name][key] = value as Stage['context'][string]
+}
+
+/** Their places are kept, so that the order of members is. */
+function without(stage: Stage, parts: KeptParts): Stage {
+  if (parts.size === 0) return stage
+  const rest = { ...stage, context: { ...stage.context }, outputs: { ...stage.outputs } }
+  for (const path of parts.keys()) setMember(rest, path, 0)
+  return rest
+}
+
+function mayBeLarge(value: unknown): boolean {
+  return typeof value === 'string'
+    ? value.length > partLength / 2
+    : typeof value === 'object' && value !== null
+}
+
+function isAlikeMap(one: KeptParts, other: KeptParts): boolean {
+  return one.size === other.size && [...one].every(([path, part]) => other.get(path) === part)
 }
 
 const none: ReadonlySet<string> = new Set()

@@ -112,4 +112,7 @@ export const orchestrationMigrations: readonly string[] = [
   ) STRICT;
   ALTER TABLE orchestration_executions ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- Large values of contexts and outputs have rows beside their stage's, with its id, a line feed and their path. Older versions cannot read them.
+  `,
 ]

@@ -1,7 +1,7 @@
 /** Stages of long executions in rows of their own: a step writes those that it has changed, and those of a run that goes on stay in memory. */
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
-import { KeptStage } from './kept-stage.ts'
+import { KeptPart, KeptStage, type StageForm } from './kept-stage.ts'
 import type { Execution, Stage } from './model.ts'
 import { isComplete } from './statuses.ts'
 
@@ -18,7 +18,8 @@ export interface StoredStages {
 
 export interface StageChange extends Omit<StoredStages, 'revision'> {
   readonly entries: readonly StageEntry[]
-  readonly written: readonly string[]
+  /** Of the rows, which are those of stages, and of their large values. */
+  readonly written: ReadonlyMap<string, string>
   readonly removed: readonly string[]
 }
 
@@ -26,13 +27,10 @@ interface KeptStages extends StoredStages {
   readonly execution: Execution | undefined
 }
 
-interface StageForm {
-  readonly parse: (text: string) => unknown
-  readonly format: (stage: Stage) => string
-}
-
 /** Characters that are kept. A run that needs more is read from the database at each step. */
 const maxKeptLength = 16_000_000
+/** Between the id of a stage and the path of a large value: no id has it. */
+const partMark = '\n'
 /** Of a record that has its stages in its body. */
 export const noStages: StoredStages = { revision: 0, stages: new Map(), length: 0 }
 
@@ -62,12 +60,20 @@ export class StageRows {
       body: string
     }[]
     const texts = new Map(rows.map((row) => [row.id, row.body]))
+    const { parse } = this.#form
+    const parts = new Map<string, Map<string, KeptPart>>()
+    for (const [row, text] of texts) {
+      const at = row.indexOf(partMark)
+      if (at < 0) continue
+      const ofStage = parts.get(row.slice(0, at)) ?? new Map<string, KeptPart>()
+      parts.set(row.slice(0, at), ofStage.set(row.slice(at + 1), new KeptPart(text, parse)))
+    }
     const stages = new Map<string, KeptStage>()
     for (const entry of entries) {
       if (typeof entry !== 'string') continue
       const text = texts.get(entry)
       if (text === undefined) throw new Error(`The stage ${entry} is missing in the database.`)
-      stages.set(entry, new KeptStage(text, this.#form.parse))
+      stages.set(entry, new KeptStage(text, parse, parts.get(entry)))
     }
     return { revision, stages, length: rows.reduce((sum, { body }) => sum + body.length, 0) }
   }
@@ -110,52 +116,63 @@ export class StageRows {
   #compareInOrder(present: readonly Stage[], known: StoredStages): StageChange | undefined {
     if (present.length !== known.stages.size) return undefined
     const stages = new Map(known.stages)
-    const written: string[] = []
+    const changes = new RowChanges()
     let { length } = known
     let at = 0
     for (const [id, before] of known.stages) {
       const stage = present[at++]
       if (stage?.id !== id) return undefined
-      const kept = this.#compareOne(stage, before)
+      const kept = KeptStage.of(stage, this.#form, before)
       if (kept === before) continue
-      written.push(id)
+      changes.note(id, before, kept)
       stages.set(id, kept)
-      length += kept.text.length - before.text.length
+      length += kept.length - before.length
     }
-    return { entries: [...stages.keys()], stages, length, written, removed: [] }
+    return { entries: [...stages.keys()], stages, length, ...changes }
   }
 
   #compareAll(present: readonly Stage[], { stages: known }: StoredStages): StageChange {
     const stages = new Map<string, KeptStage>()
-    const written: string[] = []
+    const changes = new RowChanges()
     let length = 0
     const entries = present.map((stage) => {
       const { id } = stage
       // Ids are unique, but for records that others have made up.
-      if (stages.has(id)) return stage
-      const kept = this.#compareOne(stage, known.get(id))
-      if (kept !== known.get(id)) written.push(id)
+      if (stages.has(id) || id.includes(partMark)) return stage
+      const before = known.get(id)
+      const kept = KeptStage.of(stage, this.#form, before)
+      changes.note(id, before, kept)
       stages.set(id, kept)
-      length += kept.text.length
+      length += kept.length
       return id
     })
-    const removed = [...known.keys()].filter((id) => !stages.has(id))
-    return { entries, stages, length, written, removed }
+    for (const [id, before] of known) if (!stages.has(id)) changes.note(id, before, undefined)
+    return { entries, stages, length, ...changes }
   }
 
-  #compareOne(stage: Stage, known: KeptStage | undefined): KeptStage {
-    if (known?.isUnchanged(stage)) return known
-    const text = this.#form.format(stage)
-    return text === known?.text ? known : new KeptStage(text, this.#form.parse)
-  }
-
-  write(execution: string, { stages, written, removed }: StageChange): void {
+  write(execution: string, { written, removed }: StageChange): void {
     for (const id of removed)
       this.#sql
         .run`DELETE FROM orchestration_stages WHERE execution_id = ${execution} AND id = ${id}`
-    for (const id of written)
+    for (const [id, text] of written)
       this.#sql.run`
-        INSERT INTO orchestration_stages VALUES (${execution}, ${id}, ${stages.get(id)?.text ?? ''})
+        INSERT INTO orchestration_stages VALUES (${execution}, ${id}, ${text})
         ON CONFLICT DO UPDATE SET body = excluded.body`
+  }
+}
+
+class RowChanges {
+  readonly written = new Map<string, string>()
+  readonly removed: string[] = []
+
+  note(id: string, before: KeptStage | undefined, now: KeptStage | undefined): void {
+    if (before === now) return
+    if (now === undefined) this.removed.push(id)
+    else if (now.text !== before?.text) this.written.set(id, now.text)
+    const parts = now?.parts ?? new Map<string, KeptPart>()
+    for (const path of before?.parts.keys() ?? [])
+      if (!parts.has(path)) this.removed.push(`${id}${partMark}${path}`)
+    for (const [path, part] of parts)
+      if (part !== before?.parts.get(path)) this.written.set(`${id}${partMark}${path}`, part.text)
   }
 }

@@ -159,7 +159,7 @@ export class ExecutionStore {
   save(execution: Execution, nextDue: number | undefined): boolean {
     const known = this.#known.get(execution)
     const { change, body } = this.#compare(execution, known?.stages ?? noStages)
-    if (body === known?.body && change.written.length + change.removed.length === 0) {
+    if (body === known?.body && change.written.size + change.removed.length === 0) {
       this.#keep(execution, known)
       return false
     }
@@ -178,7 +178,7 @@ export class ExecutionStore {
     if (known.stages.size === 0) {
       const body = formatBody(execution, execution.stages)
       if (body.length <= this.#maxBodyLength)
-        return { change: { ...noStages, written: [], removed: [], entries: [] }, body }
+        return { change: { ...noStages, written: new Map(), removed: [], entries: [] }, body }
     }
     const change = this.#stages.compare(execution.stages, known)
     return { change, body: formatBody(execution, change.entries) }

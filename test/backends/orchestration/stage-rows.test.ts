@@ -295,3 +295,43 @@ test('a step goes on with what the last step has stored, and with nothing else',
     ['b', 'c'],
   )
 })
+
+test('a large value of a stage has a row of its own, which is written when the value changes', (t) => {
+  const { db, storeOf, texts } = open(t)
+  const store = storeOf()
+  const stage = stageOf('a')
+  const manifests = Array.from({ length: 2000 }, (_, at) => ({ kind: 'ConfigMap', at, none: null }))
+  stage.context = { first: 1, manifests, log: 'x'.repeat(40_000), last: { is: 'here' } }
+  stage.outputs = { 'a.b': 'y'.repeat(40_000) }
+  store.insert(executionOf([stage, stageOf('b')]), undefined)
+  const rows = ['a', 'a\ncontext.log', 'a\ncontext.manifests', 'a\noutputs.a.b', 'b']
+  assert.deepEqual(Object.keys(texts()).sort(), rows)
+  const same = (context: Stage['context'], loaded: Execution | undefined) =>
+    assert.equal(JSON.stringify(loaded?.stages[0]?.context), formatted(context))
+  same(stage.context, storeOf().load('e'))
+
+  db.exec(`CREATE TRIGGER large BEFORE UPDATE ON orchestration_stages WHEN OLD.id LIKE '%manifests'
+    BEGIN SELECT raise(FAIL, 'the large value is written'); END`)
+  const other = storeOf()
+  for (const looks of [1, 2]) {
+    const step = other.loadForStep('e') as Execution
+    step.stages[0]!.context['looks'] = looks
+    step.stages[0]!.context['log'] = 'z'.repeat(40_000 + looks)
+    assert.ok(other.save(step, undefined))
+  }
+  assert.equal(texts()['a\ncontext.log'], JSON.stringify('z'.repeat(40_002)))
+  const next = other.loadForStep('e') as Execution
+  next.stages[0]!.context['manifests'] = []
+  assert.throws(() => db.exec("UPDATE orchestration_stages SET body = ''"), /is written/)
+  next.stages[0]!.outputs = {}
+  assert.ok(other.save(next, undefined))
+  assert.deepEqual(Object.keys(texts()).sort(), ['a', 'a\ncontext.log', 'b'])
+  const { manifests: _, ...rest } = stage.context
+  const wanted = { ...rest, manifests: [], log: 'z'.repeat(40_002), looks: 2 }
+  assert.deepEqual(storeOf().load('e')?.stages[0]?.context, wanted)
+  assert.deepEqual(storeOf().load('e')?.stages[0]?.outputs, {})
+})
+
+/** Members that are null are not stored. */
+const formatted = (value: unknown) =>
+  JSON.stringify(value, (_key, member) => (member === null ? undefined : member))

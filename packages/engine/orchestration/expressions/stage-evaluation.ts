@@ -20,7 +20,7 @@ const summaryKey = 'expressionEvaluationSummary'
 export function evaluateStageContext(run: StageRun): void {
   const { execution, stage, turn } = run
   // Most contexts hold no expression, and they are looked at often.
-  if (!hasText(stage.context, (text) => text.includes('${'))) return
+  if (!Object.entries(stage.context).some(mayHoldExpression)) return
   const own = stageTypeOf(turn.stageTypes, stage)?.unevaluatedKeys?.(stage, execution) ?? []
   const meter = createExpressionMeter()
   const { value, summary, succeeded } = evaluateTree(stage.context, {
@@ -34,6 +34,17 @@ export function evaluateStageContext(run: StageRun): void {
     ...value,
     [summaryKey]: mergedSummary(stage.context[summaryKey], summary, succeeded),
   }
+}
+
+/** Values that the steps of a stage share, frozen to the ground, in which none was found. */
+const plain = new WeakSet<object>()
+
+function mayHoldExpression([key, value]: [string, unknown]): boolean {
+  const isShared = typeof value === 'object' && value !== null && Object.isFrozen(value)
+  if (isShared && plain.has(value)) return key.includes('${')
+  const isFound = hasText({ [key]: value }, (text) => text.includes('${'))
+  if (isShared && !isFound) plain.add(value)
+  return isFound
 }
 
 /** What a stage refers to in a run: what was read from elsewhere when it began is still known. */
