@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * The entry point of the command line, in syntax that every Node since 12 can parse: it loads the command line if this Node can
- * run it and the packages are there, and otherwise says in one line what is missing.
+ * run it and the packages are there, and otherwise says in one line what is missing. Commands of operators need a later Node
+ * than those against an instance.
  */
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -9,18 +10,18 @@ import { fileURLToPath } from 'node:url'
 
 /** The major version that package.json names under `engines`: the one that is tested. */
 const neededNode = 26
+/** Enough for commands against an instance. */
+const neededByClient = 22
 
 const root = fileURLToPath(new URL('../', import.meta.url)).replace(/\/$/, '')
 const isClone = import.meta.url.endsWith('/bin/fairlead.js')
 
 function main() {
   const major = parseInt(process.versions.node, 10)
-  if (major < neededNode) return refuse(adviseNode())
-  if (major > neededNode) process.stderr.write(warnOfNode())
+  if (major < neededByClient) return refuse(adviseNode())
   // Not awaited at the top level, which old versions cannot parse.
-  return prepareConsole()
-    .then(() => import('./fairlead.ts'))
-    .then(({ run }) => run(process.argv.slice(2)))
+  return import('@fairlead/cli/main.ts')
+    .then(({ run }) => run(process.argv.slice(2), (args) => runOperator(major, args)))
     .catch((error) => {
       const missing = findMissingPackage(error)
       if (missing === undefined) throw error
@@ -28,6 +29,18 @@ function main() {
         `Fairlead cannot start: the package ${missing} is missing. Run "npm ci" in ${root}, then try again.`,
       )
     })
+}
+
+/**
+ * @param {number} major
+ * @param {readonly string[]} args
+ */
+function runOperator(major, args) {
+  if (major < neededNode) return refuse(adviseNode())
+  if (major > neededNode) process.stderr.write(warnOfNode())
+  return prepareConsole()
+    .then(() => import('./fairlead.ts'))
+    .then(({ run }) => run(args))
 }
 
 /** A clone builds the web console when it is missing or older than its sources; without it, everything else is served. */

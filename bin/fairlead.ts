@@ -1,40 +1,10 @@
-/** The command line: picks the command, hands it its arguments, and tells how it ended. */
+/** The commands of operators: picks the command, hands it its arguments, and tells how it ended. */
 import { enableCompileCache } from 'node:module'
 import { choose, Misuse } from './arguments.ts'
 import { command } from './command-name.ts'
 
 // Compiled code is kept between starts, which halves the time of the second one.
 enableCompileCache()
-
-const usage = `Usage: fairlead <command> [options]
-
-  serve                      start the gateway (what npm start runs)
-  backends                   serve the embedded back ends to gateways in other processes
-  stop                       stop the gateway; with --all, also what it has deployed on this machine
-  check                      check the configuration without starting
-  health                     ask a running gateway how it is; for health checks
-  doctor                     examine the installation: addresses to register, services, logins, certificates, balancer
-  explain login              explain a login step by step
-  explain access             show whether a user may call an operation, and which rule decides
-  openapi                    print the OpenAPI document of everything that is served
-  user add|passwd|roles|unlock|list|remove   manage the users of the login form
-  token create|list|rotate|revoke            manage API tokens of users and service accounts
-  image push|list|show|remove                manage the images of this machine
-  backup FILE                write all that the data directory holds into one file, while Fairlead runs
-  restore FILE               put a backup into an empty data directory
-  move --from|--to           take definitions over from Front50, Gate or a file, or write them into a file
-  dashboards                 print dashboards for Grafana and alerts for Prometheus
-  install --systemd          write units for systemd, their user and a first configuration
-  audit verify               verify that no record of the audit log was altered or is missing
-  version                    print the version
-
-Options
-  --config FILE              another configuration file; may be repeated, later wins
-  --help                     this text, or the options of a command: fairlead token --help
-
-Settings come from spinnaker.yml, gate.yml and fairlead.yml in config/, ~/.spinnaker and /opt/spinnaker/config, and from the
-environment: SERVER_PORT=8084 fairlead serve. docs/reference/settings.md of the repository lists all of them.
-`
 
 /** Each command answers with the exit status of the process; undefined while it goes on working. */
 type Command = (args: readonly string[]) => Promise<number | undefined>
@@ -64,7 +34,6 @@ const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   install: () => import('./install.ts'),
   audit: () => import('./audit.ts'),
   agent: () => import('./agent.ts'),
-  version: () => import('./version.ts'),
 }
 
 /** @throws {Error} with the code ERR_MODULE_NOT_FOUND when a package is missing; all other errors are reported here */
@@ -94,14 +63,7 @@ export async function runCommand([first = '', ...args]: readonly string[]): Prom
   number | undefined
 > {
   const asksForHelp = first === '--help' || first === '-h' || first === 'help'
-  const asksForVersion = first === '--version' || first === '-v'
-  const [name = '', ...words] = asksForHelp ? args : [asksForVersion ? 'version' : first, ...args]
-  if (name === '') {
-    process[asksForHelp ? 'stdout' : 'stderr'].write(usage + callNote())
-    return asksForHelp ? 0 : 2
-  }
-  if (name === 'start' || name === 'run')
-    throw new Misuse('', `There is no command "${name}". Did you mean serve?`)
+  const [name = '', ...words] = asksForHelp ? args : [first, ...args]
   const { run: runChosen, usage: usageOfChosen } = await choose(commands, name, '')()
   if (!asksForHelp && !words.includes('--help') && !words.includes('-h')) return runChosen(words)
   process.stdout.write(

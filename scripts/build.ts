@@ -25,7 +25,6 @@ const require = createRequireHere(import.meta.url)`
 
 /** Commands that load about the same: those of a row may load what one of them needs. */
 const commandStarts = [
-  ['version'],
   ['health', 'agent'],
   ['user', 'token', 'image', 'audit', 'restore'],
   ['stop', 'backup'],
@@ -60,10 +59,15 @@ export async function buildPackage(outDir: string): Promise<string[]> {
       ...commandStarts.map((names) => ['fairlead', ...names].map((name) => `bin/${name}.ts`)),
     ],
   )
-  checkAddresses(metafile)
-  checkLazyImports(metafile)
+  const client = await bundleClient(join(outDir, 'cli'))
+  for (const each of [metafile, client]) {
+    checkAddresses(each)
+    checkLazyImports(each)
+  }
   chmodSync(join(outDir, 'fairlead.js'), 0o755)
-  const packages = [...new Set([...bundledPackages(metafile), ...built.packages])].sort()
+  const packages = [
+    ...new Set([...bundledPackages(metafile), ...bundledPackages(client), ...built.packages]),
+  ].sort()
   writeFileSync(
     join(outDir, 'THIRD-PARTY-LICENSES.txt'),
     packages.map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`),
@@ -125,11 +129,43 @@ export async function bundle(
     metafile: true,
     write: false,
     logLevel: 'warning',
-    plugins: [leaveOut, requireHttp],
+    plugins: [leaveOut, requireHttp, clientApart],
   })
   const all = [...Object.values(entryPoints).map((file) => [file]), ...starts]
   await writeMerged(built, root, outDir, all)
   return built.metafile
+}
+
+/** The commands against an instance: files of their own, for an earlier Node than the server needs. */
+async function bundleClient(outDir: string): Promise<Metafile> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: { main: 'packages/cli/main.ts' },
+    outdir: outDir,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node22',
+    minifyWhitespace: true,
+    legalComments: 'none',
+    banner: { js: requireBanner },
+    metafile: true,
+    logLevel: 'warning',
+    plugins: [leaveOut],
+  })
+  return metafile
+}
+
+/** The entry point loads the commands against an instance from their own files. */
+const clientApart: Plugin = {
+  name: 'client-apart',
+  setup({ onResolve }) {
+    onResolve({ filter: /^@fairlead\/cli\/main\.ts$/ }, () => ({
+      path: './cli/main.js',
+      external: true,
+    }))
+  },
 }
 
 /**
@@ -197,6 +233,7 @@ const sharedAddresses = [
   "'./build-runner.js'",
   "'./unpacker.js'",
   "'../package.json'",
+  "'../../package.json'",
   "'../dist/console/'",
   "'../deploy/monitoring/'",
   "'../deploy/systemd/'",

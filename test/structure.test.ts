@@ -28,8 +28,8 @@ function readImports(folder: string): Import[] {
 }
 
 function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    /\.([jt]s|tsx)$/.test(file),
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => /\.([jt]s|tsx)$/.test(file) && !file.includes('node_modules/'),
   )
 }
 
@@ -57,6 +57,7 @@ const mayDepend: Readonly<Record<string, readonly string[]>> = {
   providers: ['ports', ...low],
   engine: ['ports', ...low],
   external: ['ports', ...low],
+  cli: low,
   agent: ['proxy', 'base'],
   proxy: ['base'],
   ports: low,

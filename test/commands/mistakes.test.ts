@@ -337,7 +337,6 @@ const mistakes: readonly Mistake[] = [
 
   // Arguments.
   ...misuses([
-    ['start', /^There is no command "start"\./, /Did you mean serve\? Help: /],
     ['chekc', /^There is no command "chekc"\./, /Did you mean check\? Help: \S.* --help$/],
     [
       'frobnicate',
@@ -397,7 +396,6 @@ const mistakes: readonly Mistake[] = [
     ['user add kim --role=', /^The value of --role is empty\./, /user --help$/],
     ['check gate.yml', /^"gate\.yml" is too much\./, /check --help$/],
     ['openapi --yaml', /^There is no option --yaml\./, /openapi --help$/],
-    ['version 9', /^"9" is too much\./, /version --help$/],
   ]),
 
   // The machine. These start the program, since they are about what comes before it.

@@ -1,0 +1,49 @@
+/** The command line reads its words, and says what to type where it cannot. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { commands } from '../../packages/cli/commands/all.ts'
+import { operatorCommands } from '../../packages/cli/operator-commands.ts'
+import { runCli } from '../support/cli.ts'
+
+test('app-scenario 1: --help lists all commands without a network', async () => {
+  const { code, stdout } = await runCli(['--help'], { env: { FAIRLEAD_URL: 'http://192.0.2.1' } })
+
+  assert.equal(code, 0)
+  for (const name of [...commands.map((each) => each.name), ...Object.keys(operatorCommands)])
+    assert.match(stdout, new RegExp(`^ {2}${name} `, 'm'))
+})
+
+const mistakes: readonly [line: string, code: number, message: RegExp][] = [
+  ['', 3, /No command is given\./],
+  ['versoin', 3, /no command "versoin"\. Did you mean: fairlead version\n/],
+  ['sreve', 3, /Did you mean: fairlead serve\n/],
+  ['version --outptu json', 3, /no option --outptu\. Did you mean --output\?/],
+  ['version --output xml', 3, /'xml' is invalid\. Allowed choices are text, json\./],
+  ['version 9', 3, /too many arguments.* Help: fairlead version --help/i],
+]
+for (const [line, code, message] of mistakes) {
+  test(`"${line}" says what to type`, async () => {
+    const run = await runCli(line === '' ? [] : line.split(' '))
+    assert.equal(run.code, code)
+    assert.equal(run.stdout, '')
+    assert.match(run.stderr, message)
+  })
+}
+
+test('every command has help', async () => {
+  for (const { name, options } of commands) {
+    const { code, stdout } = await runCli([name, '--help'])
+    assert.equal(code, 0)
+    for (const option of Object.keys(options)) assert.ok(stdout.includes(`--${option}`), option)
+  }
+})
+
+test('an error with --output json is an object on standard error', async () => {
+  const { code, stdout, stderr } = await runCli(['depoly', '--output', 'json'])
+
+  assert.equal(code, 3)
+  assert.equal(stdout, '')
+  const { error } = JSON.parse(stderr) as { error: Record<string, string> }
+  assert.equal(error['code'], 'UNKNOWN_COMMAND')
+  assert.ok(error['message'] && error['remedy'])
+})
