@@ -1,8 +1,8 @@
 /** The audit log in a SQLite file, which can be searched. */
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
-import { inTransaction } from '@fairlead/base/storage/database.ts'
+import { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import { openPrivateDatabase } from '@fairlead/base/storage/private-files.ts'
 import { type ChainHead, chainStart, formatCanonical, parseRecord, sealEvents } from './chain.ts'
 import {
@@ -69,11 +69,17 @@ export function openSqliteSink(file: string): AuditSink {
 class SqliteSink implements AuditSink {
   readonly #db: DatabaseSync
   readonly #file: string
+  readonly #commits: GroupCommit
+  readonly #insert: StatementSync
+  /** Of the batch that waits for the disk. */
+  #fail: ((failure: Error) => void) | undefined
   #head: ChainHead
 
   constructor(db: DatabaseSync, file: string) {
     this.#db = db
     this.#file = file
+    this.#commits = new GroupCommit(db, { end: (failure) => this.#fail?.(failure) })
+    this.#insert = db.prepare('INSERT INTO events_1 VALUES (?, ?, ?, ?, ?, ?, ?)')
     const row = db.prepare('SELECT record FROM events_1 ORDER BY sequence DESC LIMIT 1').get()
     const last = row === undefined ? chainStart : parseRecord(String(row['record']))
     if (last === undefined) throw new Error('its last record is not readable')
@@ -82,10 +88,9 @@ class SqliteSink implements AuditSink {
 
   async append(events: readonly AuditEvent[]): Promise<void> {
     const sealed = sealEvents(this.#head, events)
-    const insert = this.#db.prepare('INSERT INTO events_1 VALUES (?, ?, ?, ?, ?, ?, ?)')
-    inTransaction(this.#db, () => {
+    this.#commits.transact(() => {
       for (const { record, line } of sealed) {
-        insert.run(
+        this.#insert.run(
           record.sequence,
           Date.parse(record.at),
           ...columns.map((name) => record[name] ?? null),
@@ -94,6 +99,10 @@ class SqliteSink implements AuditSink {
       }
     })
     this.#head = sealed.at(-1)?.record ?? this.#head
+    await new Promise<void>((resolve, reject) => {
+      this.#fail = reject
+      this.#commits.whenStored(resolve)
+    })
   }
 
   async find(query: AuditQuery): Promise<AuditPage> {
@@ -202,6 +211,7 @@ class SqliteSink implements AuditSink {
   }
 
   async close(): Promise<void> {
+    await this.#commits.close()
     this.#db.close()
   }
 }
