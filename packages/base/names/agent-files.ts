@@ -17,3 +17,6 @@ export const instancesFolderName = 'instances'
 
 /** The folder with the directories that programs keep. */
 export const volumesFolderName = 'volumes'
+
+/** The folder with the certificates of the fronts and their keys; for the agent's user alone. */
+export const frontFolderName = 'front'

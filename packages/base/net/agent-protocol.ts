@@ -1,7 +1,7 @@
 /** The agent's interface: schemas of the desired state and of the observed state. */
 
 /** Raised with every change that an older agent or an older Fairlead would misread. */
-export const agentProtocol = 6
+export const agentProtocol = 7
 
 /** Everything the agent shall run. A document replaces the one before it as a whole. */
 export interface DesiredState {
@@ -9,6 +9,8 @@ export interface DesiredState {
   readonly revision: number
   readonly instances: readonly DesiredInstance[]
   readonly loadBalancers: readonly DesiredLoadBalancer[]
+  /** Undefined: there is no front. */
+  readonly fronts?: DesiredFronts | undefined
 }
 
 /** A process that keeps running, or a command that runs once. An instance that is no longer listed is stopped and removed. */
@@ -95,6 +97,81 @@ export interface DesiredListener {
   readonly certificate: { readonly certificateFile: string; readonly keyFile: string } | undefined
   /** Networks in CIDR notation that may connect; undefined: all. */
   readonly allowedSources: readonly string[] | undefined
+}
+
+/** Shared listeners that choose a load balancer by host and path, and the certificates of all of them. */
+export interface DesiredFronts {
+  readonly fronts: readonly DesiredFront[]
+  readonly certificates: readonly DesiredCertificate[]
+  readonly challenges: DesiredChallenges
+}
+
+export interface DesiredFront {
+  readonly id: string
+  readonly address: string
+  readonly httpPort: number
+  readonly httpsPort: number
+  readonly sites: readonly FrontSite[]
+}
+
+/** What a load balancer has on a front. Hosts are lower-case A-labels, `*.` may be the first one. */
+export interface FrontSite {
+  /** Application; requests to hosts of another one on the same TLS connection are misdirected. */
+  readonly owner: string
+  /** Id of a load balancer. */
+  readonly loadBalancer: string
+  readonly rules: readonly FrontRule[]
+  readonly redirects: readonly FrontRedirect[]
+  readonly limits: FrontLimits
+  /** Text is compressed with gzip or brotli where the client takes it. */
+  readonly compress: boolean
+  readonly hsts?: { readonly maxAgeSeconds: number; readonly subdomains: boolean } | undefined
+  /** HTML in place of the text of a 503 that the front gives itself. */
+  readonly errorPage?: string | undefined
+}
+
+export interface FrontRule {
+  readonly host: string
+  /** `/`, or `/a/b` without a slash at its end. */
+  readonly path: string
+  /** Instances see the path without this one. */
+  readonly strip: boolean
+}
+
+export interface FrontRedirect {
+  readonly host: string
+  readonly path: string
+  /** An address; what follows the path is appended. */
+  readonly to: string
+}
+
+export interface FrontLimits {
+  readonly bodyBytes: number
+  readonly headerBytes: number
+  /** For a client that neither sends the rest of its request nor reads its response. */
+  readonly readMs: number
+  /** For an instance that sends nothing of its response. */
+  readonly idleMs: number
+  /** For a WebSocket on which nothing moves. */
+  readonly websocketMs: number
+}
+
+/** PEM files, chosen by the name that the client asks for. */
+export interface DesiredCertificate {
+  /** Lower-case A-labels; `*.` may be the first one. */
+  readonly hosts: readonly string[]
+  readonly certificateFile: string
+  readonly keyFile: string
+  /** The files may change; otherwise, another content has other names. */
+  readonly isWatched?: true | undefined
+}
+
+/** Challenges of an ACME authority that are open. */
+export interface DesiredChallenges {
+  /** HTTP-01: the content below `/.well-known/acme-challenge/`, by token. */
+  readonly http: Readonly<Record<string, string>>
+  /** TLS-ALPN-01: certificate and key in PEM, by host. */
+  readonly tls: Readonly<Record<string, { readonly certificate: string; readonly key: string }>>
 }
 
 export interface HealthCheck {

@@ -198,6 +198,24 @@ export interface JobEnd {
   readonly reason: string | undefined
 }
 
+/** A certificate of the fronts; its PEM files are in the data directory, named by their content. */
+export interface LocalCertificate {
+  readonly name: string
+  /** Lower-case A-labels; `*.` may be the first one. */
+  readonly hosts: readonly string[]
+  readonly digest: string
+}
+
+/** An open challenge of an ACME authority. */
+export type LocalChallenge =
+  | { readonly kind: 'http-01'; readonly name: string; readonly content: string }
+  | {
+      readonly kind: 'tls-alpn-01'
+      readonly name: string
+      readonly certificate: string
+      readonly key: string
+    }
+
 interface Kinds {
   groups: LocalGroup
   instances: LocalInstance
@@ -205,10 +223,17 @@ interface Kinds {
   firewalls: LocalFirewall
   jobs: LocalJob
   pulls: LocalPull
+  certificates: LocalCertificate
+  challenges: LocalChallenge
 }
 
 export function placeKey({ account, region, name }: ResourceKey): string {
   return `${account}:${region}:${name}`
+}
+
+/** @param name The token, or the host */
+export function challengeKey(kind: LocalChallenge['kind'], name: string): string {
+  return `${kind} ${name}`
 }
 
 interface JournalEntry {
@@ -227,6 +252,8 @@ export class Desired {
     firewalls: new Map(),
     jobs: new Map(),
     pulls: new Map(),
+    certificates: new Map(),
+    challenges: new Map(),
   }
   /** Instances by server group, and server groups by application. */
   readonly #owned = new Map<string, Map<string, Kinds[keyof Kinds]>>()
@@ -373,9 +400,19 @@ export class Desired {
 }
 
 function keyOf<K extends keyof Kinds>(kind: K, document: Kinds[K]): string {
-  return kind === 'instances' || kind === 'jobs'
-    ? (document as LocalInstance | LocalJob).id
-    : placeKey(document as LocalGroup)
+  switch (kind) {
+    case 'instances':
+    case 'jobs':
+      return (document as LocalInstance | LocalJob).id
+    case 'certificates':
+      return (document as LocalCertificate).name
+    case 'challenges': {
+      const { kind: type, name } = document as LocalChallenge
+      return challengeKey(type, name)
+    }
+    default:
+      return placeKey(document as LocalGroup)
+  }
 }
 
 /** Key of the server group of an instance, or of the application of a server group. */

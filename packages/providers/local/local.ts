@@ -37,6 +37,7 @@ import { Builders } from './builders.ts'
 import { Containers } from './containers.ts'
 import { Desired } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
+import { FrontCertificates } from './front/front-certificates.ts'
 import { createImageArtifacts } from './image-artifacts.ts'
 import { createImageReads, imageRoutes } from './local-images.ts'
 import { toNetworkViews, toSubnetViews } from './machine.ts'
@@ -73,6 +74,7 @@ export class LocalProvider implements CloudProvider {
   readonly retained: readonly RetainedKind[]
   readonly builders: Builders
   readonly machine: Machine
+  readonly frontCertificates: FrontCertificates
   readonly parts: OperationParts
   readonly #agent: Agent
   readonly #secrets: ProgramSecrets
@@ -119,6 +121,7 @@ export class LocalProvider implements CloudProvider {
       drainMs: settings.drainMs,
       onStep,
     })
+    this.frontCertificates = new FrontCertificates({ dataDir, desired, reconciler })
     const ports = new InstancePorts(desired, settings.ownPorts, dataDir)
     const volumes = new Volumes({ context, dataDir, backups: settings.volumeBackups })
     const made = { reconciler, volumes, containers, variables, newId: createUlids(now) }
