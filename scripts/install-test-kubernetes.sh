@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what some tests need of Kubernetes: the API server, the controllers, kubectl, and Helm; Litestream; and an S3-compatible store.
-# Go fetches the sources of go.mod in scripts/kubernetes, helm, litestream and s3-store through its proxy. Takes about fifteen minutes,
+# Builds what some tests need of Kubernetes: the API server, the controllers, kubectl, and Helm; Litestream; an S3-compatible store; and
+# Pebble, an ACME authority. Go fetches the sources of go.mod in scripts/kubernetes, helm and others through its proxy. Takes about fifteen minutes,
 # once: the programs stay in the user's cache, where test/support/kubernetes-programs.ts looks for them.
 # With --missing it only prints what is not built, a line each.
 set -euo pipefail
@@ -63,3 +63,5 @@ build helm "$cache/helm-$(version_of helm.sh/helm/v3 helm)" '' helm.sh/helm/v3/c
 litestream=github.com/benbjohnson/litestream
 build litestream "$cache/litestream-$(version_of $litestream litestream)" '' $litestream/cmd/litestream
 build s3-store "$cache/s3-store-$(version_of github.com/rclone/gofakes3 s3-store)" '' fairlead.test/s3-store
+pebble=github.com/letsencrypt/pebble/v2
+build pebble "$cache/pebble-$(version_of $pebble pebble)" '' $pebble/cmd/pebble $pebble/cmd/pebble-challtestsrv

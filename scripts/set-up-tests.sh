@@ -13,7 +13,7 @@ fi
 cat <<EOF
 This brings what the tests need besides npm's packages, once:
   Packages   of Debian, installed by apt-get if you are root (two minutes)
-  Programs   Kubernetes, Helm, Litestream and an S3 store, built with Go into $cache, without root
+  Programs   Kubernetes, Helm, Litestream, an S3 store and Pebble, built with Go into $cache, without root
              (about fifteen minutes on two cores, less if Go has built them before)
 
 EOF

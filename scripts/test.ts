@@ -35,6 +35,7 @@ const testPrograms = [
   'audit/writer',
   'backends/definitions/writer',
   'backends/events/polling-process',
+  'backends/infrastructure/certificates/certificates-process',
   'backends/notifications/notifying-process',
   'backends/orchestration/engine-process',
   'sessions/writer',

@@ -1,4 +1,4 @@
-/** Programs that `scripts/install-test-kubernetes.sh` builds: the control plane, Helm, Litestream, a store; and etcd. */
+/** Programs that `scripts/install-test-kubernetes.sh` builds: the control plane, Helm, Litestream, a store, Pebble; and etcd. */
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -59,12 +59,18 @@ export function needsObjectStore(t: TestContext): string | undefined {
   return isExecutable(path) ? path : isMissing(t, 'The S3-compatible store')
 }
 
+/** The folder of Pebble and its name server, under the rule of `needsKubernetes`. */
+export function needsPebble(t: Pick<TestContext, 'skip'>): string | undefined {
+  const folder = join(cache, `pebble-${versionOf('pebble', 'github.com/letsencrypt/pebble/v2')}`)
+  return isExecutable(join(folder, 'pebble')) ? folder : isMissing(t, 'Pebble')
+}
+
 export function findHelm(): string | undefined {
   const own = join(cache, `helm-${versionOf('helm', 'helm.sh/helm/v3')}`, 'helm')
   return isExecutable(own) ? own : findProgram('helm')
 }
 
-function isMissing(t: TestContext, what: string): undefined {
+function isMissing(t: Pick<TestContext, 'skip'>, what: string): undefined {
   const problem = `${what} is not built (npm run test:setup, which needs Go)`
   if (process.env['CI'] === 'true' && findProgram('go') !== undefined) throw new Error(problem)
   t.skip(problem)
