@@ -40,6 +40,8 @@ export interface Pebble {
   readonly roots: string
   /** Address of its name server. */
   readonly resolver: string
+  /** Of the interface by which its records are set. */
+  readonly namesUrl: string
   /** Where it looks for challenges. */
   readonly httpPort: number
   readonly tlsPort: number
@@ -48,7 +50,7 @@ export interface Pebble {
   /** Answers in place of Pebble where it returns something; ends the connection where that is `cut`. */
   intercept: (request: AcmeRequest) => RelayAnswer | 'cut' | undefined | Promise<undefined>
   /** Called before an answer of Pebble is sent on. */
-  beforeAnswer: (request: AcmeRequest) => unknown
+  beforeAnswer: (request: AcmeRequest, status: number) => unknown
   /** Forgets everything. */
   restart(options?: PebbleOptions): Promise<void>
   stop(): Promise<void>
@@ -151,7 +153,7 @@ export async function startPebble(t: TestEnd, programs: string): Promise<Pebble>
       headers,
       body,
     })
-    await pebble.beforeAnswer(asked)
+    await pebble.beforeAnswer(asked, answer.status)
     response.writeHead(answer.status, answer.headers).end(answer.body)
     return undefined
   }
@@ -164,6 +166,7 @@ export async function startPebble(t: TestEnd, programs: string): Promise<Pebble>
     directory: `https://127.0.0.1:${(relay.address() as AddressInfo).port}/dir`,
     roots: authority.certificate,
     resolver: `127.0.0.1:${dnsPort}`,
+    namesUrl: `http://127.0.0.1:${dnsApiPort}`,
     httpPort: httpPort ?? 0,
     tlsPort: tlsPort ?? 0,
     requests: [],
@@ -175,7 +178,7 @@ export async function startPebble(t: TestEnd, programs: string): Promise<Pebble>
     },
     stop,
     dns: async (command, body) => {
-      const answer = await fetch(`http://127.0.0.1:${dnsApiPort}/${command}`, {
+      const answer = await fetch(`${pebble.namesUrl}/${command}`, {
         method: 'POST',
         body: JSON.stringify(body),
       })
@@ -185,6 +188,7 @@ export async function startPebble(t: TestEnd, programs: string): Promise<Pebble>
       const answer = await toPebble(managementPort ?? 0, authority.certificate, {
         method: 'POST',
         path: `/${command}`,
+        headers: { 'user-agent': 'test' },
         body: JSON.stringify(body),
       })
       if (answer.status !== 200) throw new Error(`${command}: ${answer.status} ${answer.body}`)

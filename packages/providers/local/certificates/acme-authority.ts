@@ -1,5 +1,6 @@
 /** An ACME authority: its directory, nonces, account, and signed requests (RFC 8555, RFC 9773). */
 import { createPublicKey, type KeyObject } from 'node:crypto'
+import { Agent } from 'node:https'
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { type Answer, CallError, call } from '@fairlead/base/net/call.ts'
 import { calculateJwkThumbprint, FlattenedSign } from 'jose'
@@ -72,6 +73,7 @@ interface AuthorityParts {
 }
 
 const timeoutMs = 30_000
+const maxSockets = 10
 const maxAnswerBytes = 1024 * 1024
 /** An authority that refuses every second nonce refuses so many in a row once in a million requests. */
 const maxBadNonces = 20
@@ -83,6 +85,7 @@ export class AcmeAuthority {
   readonly #loadAccount: () => AcmeAccount
   readonly #onAccount: (url: string) => void
   readonly #now: () => number
+  readonly #connections = new Agent({ keepAlive: true, maxSockets, timeout: timeoutMs })
   #loadedAccount: AcmeAccount | undefined
   #nonces: string[] = []
   #directory: { readonly atMs: number; readonly read: Promise<AcmeDirectory> } | undefined
@@ -137,6 +140,10 @@ export class AcmeAuthority {
   /** The key's thumbprint follows the token. @see RFC 8555, section 8.1 */
   async keyAuthorization(token: string): Promise<string> {
     return `${token}.${await calculateJwkThumbprint(this.#jwk())}`
+  }
+
+  close(): void {
+    this.#connections.destroy()
   }
 
   /** One registration at a time, however many orders wait for it. */
@@ -242,6 +249,7 @@ export class AcmeAuthority {
         body,
         timeoutMs,
         maxBytes: maxAnswerBytes,
+        agent: this.#connections,
         tls: { ...(roots !== undefined && { ca: roots }) },
       })
       const nonce = answer.headers['replay-nonce']

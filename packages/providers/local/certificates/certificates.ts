@@ -152,6 +152,7 @@ export class Certificates {
     clearTimeout(this.#timer)
     for (const end of this.#waiting.values()) end(false)
     await Promise.all(this.#busy.values())
+    this.#authority.close()
   }
 
   #now(): number {
@@ -275,11 +276,9 @@ export class Certificates {
       await clearProofs(id, parts)
       this.#change(id, { order: undefined })
     }
-    if (this.#recordOf(id).order === undefined) {
-      if (!(await this.#isOrderDue(id)) || !(await this.#areNamesRight(id))) return
-      this.#change(id, { state: 'ordering', cause: undefined, nextMs: this.#now() })
-    }
-    if (!(await this.#mayOrder(id))) return
+    const isPlaced = this.#recordOf(id).order !== undefined
+    if (!isPlaced && !(await this.#isOrderDue(id))) return
+    if (!(await (isPlaced ? this.#queue(id) : this.#queueWithRightNames(id)))) return
     try {
       await this.#order(id, parts)
     } finally {
@@ -333,24 +332,32 @@ export class Certificates {
     }
   }
 
+  /** As `#queue`; false also where the addresses of its hosts are wrong. */
+  async #queueWithRightNames(id: string): Promise<boolean> {
+    let turn: Promise<boolean> | undefined
+    this.#lookups++
+    try {
+      if (!(await this.#areNamesRight(id))) return false
+      this.#change(id, { state: 'ordering', cause: undefined, nextMs: this.#now() })
+      turn = this.#queue(id)
+    } finally {
+      this.#lookups--
+      this.#grant()
+    }
+    return turn
+  }
+
   /** Hosts whose addresses are wrong wait by themselves. */
   async #areNamesRight(id: string): Promise<boolean> {
     const { settings, newId } = this.#options
     const { hosts } = this.#recordOf(id)
     if (settings.challenge === 'dns-01') return true
-    this.#lookups++
     const problems = new Map<string, string>()
-    try {
-      const look = async (host: string) => {
-        const problem = host.startsWith('*.') ? undefined : await this.#addresses.problemOf(host)
-        if (problem !== undefined) problems.set(host, problem)
-      }
-      await Promise.all(hosts.map(look))
-    } finally {
-      this.#lookups--
-      // What waits for this one to be merged with it goes on, whatever was found.
-      queueMicrotask(() => this.#grant())
+    const look = async (host: string) => {
+      const problem = host.startsWith('*.') ? undefined : await this.#addresses.problemOf(host)
+      if (problem !== undefined) problems.set(host, problem)
     }
+    await Promise.all(hosts.map(look))
     if (problems.size === 0) return true
     const record = this.#recordOf(id)
     const now = this.#now()
@@ -370,7 +377,7 @@ export class Certificates {
   }
 
   /** Waits for its turn. False: its hosts are ordered with those of another record, or Fairlead stops. */
-  #mayOrder(id: string): Promise<boolean> {
+  #queue(id: string): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     if (this.#ending.signal.aborted) return Promise.resolve(false)
     this.#waiting.set(id, resolve)
@@ -379,6 +386,7 @@ export class Certificates {
   }
 
   #grant(): void {
+    // What is looked up may be merged with what waits.
     if (this.#lookups > 0 || this.#waiting.size === 0 || this.#ending.signal.aborted) return
     const waiting = [...this.#waiting.keys()].flatMap((id) => this.#store.get(id) ?? [])
     const { merged, gone } = mergeNew(waiting, this.#options.front.hosts())
