@@ -153,6 +153,10 @@ const troubles: Readonly<
   FairleadAccountUnreachable: [
     ['fairlead_account_up{provider="local",account="dev"}', '0x60', '1x60'],
   ],
+  FairleadCertificateEnds: [
+    ['fairlead_certificate_expiry_seconds{host="shop.example"}', '24x60', '26x60'],
+    ['fairlead_certificate_life_seconds{host="shop.example"}', '100x60', '100x60'],
+  ],
 }
 
 test('every alert fires in the trouble that it is about, and not without it', (t) => {

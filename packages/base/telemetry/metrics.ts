@@ -27,6 +27,8 @@ export interface BackendState {
   /** Bytes of what is kept, by kind; missing until they are measured. */
   readonly storedBytes?: Readonly<Record<string, number>> | undefined
   readonly accounts?: readonly AccountState[]
+  /** Of the fronts, by host. */
+  readonly certificates?: readonly CertificateCondition[]
   /** By which the engine may write. Missing where the lock of its directory decides alone. */
   readonly lease?: LeaseState
   /** Until when, in milliseconds since the epoch, the copy of the database has everything. Missing without a complete copy. */
@@ -49,6 +51,13 @@ export interface AccountState {
   readonly provider: string
   readonly account: string
   readonly isReachable: boolean
+}
+
+export interface CertificateCondition {
+  readonly host: string
+  readonly state: string
+  /** Milliseconds since the epoch; undefined: there is no certificate yet. */
+  readonly times: { readonly notBeforeMs: number; readonly notAfterMs: number } | undefined
 }
 
 interface DeliveryState {
@@ -361,6 +370,35 @@ function watchDelivery(set: MetricSet, delivery: NonNullable<MetricSources['deli
   })
 }
 
+/** @returns what shows the state of the back ends, with what to reset before */
+function certificateGauges(set: MetricSet) {
+  const expiry = set.gauge(
+    'fairlead_certificate_expiry_seconds',
+    'Seconds until the certificate of a host of the front ends; negative after that. Of ACME certificates only.',
+    'host',
+  )
+  const life = set.gauge(
+    'fairlead_certificate_life_seconds',
+    'Seconds from the beginning to the end of that certificate.',
+    'host',
+  )
+  const states = set.gauge(
+    'fairlead_certificate_state',
+    'Always 1; what is being done for the certificate of a host: waiting-dns, ordering, valid, failing, limited or expired.',
+    'host',
+    'state',
+  )
+  const show = (certificates: readonly CertificateCondition[], now: number): void => {
+    for (const { host, state, times } of certificates) {
+      states.set({ host, state }, 1)
+      if (times === undefined) continue
+      expiry.set({ host }, (times.notAfterMs - now) / 1000)
+      life.set({ host }, (times.notAfterMs - times.notBeforeMs) / 1000)
+    }
+  }
+  return { all: [expiry, life, states], show }
+}
+
 function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embedded']>): void {
   const up = set.gauge(
     'fairlead_embedded_up',
@@ -397,7 +435,11 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     'fairlead_copy_age_seconds',
     'Seconds since the copy of the database was found complete.',
   )
-  const all = [executions, ages, ended.execution, ended.stage, accounts, stored, term]
+  const certificates = certificateGauges(set)
+  const all = [
+    ...[executions, ages, ended.execution, ended.stage, accounts, stored, term],
+    ...certificates.all,
+  ]
   set.sample(async () => {
     up.set(embedded.isListening() ? 1 : 0)
     const state = await embedded.observe()
@@ -414,6 +456,7 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
       ended[level].inc({ type, status }, count)
     for (const { provider, account, isReachable } of state?.accounts ?? [])
       accounts.set({ provider, account }, isReachable ? 1 : 0)
+    certificates.show(state?.certificates ?? [], Date.now())
     for (const [kind, bytes] of Object.entries(state?.storedBytes ?? {}))
       stored.set({ kind }, bytes)
     if (state?.lease !== undefined) term.set({ holder: state.lease.holder }, state.lease.term)

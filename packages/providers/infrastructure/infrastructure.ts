@@ -108,7 +108,10 @@ function openInfrastructure(
       removeUnusedMirrors(context)
     },
     retained: [tasks.retained, ...providers.flatMap(({ retained }) => retained ?? [])],
-    observe: () => ({ accounts: providers.flatMap(stateOfAccounts) }),
+    observe: () => ({
+      accounts: providers.flatMap(stateOfAccounts),
+      certificates: providers.flatMap((provider) => provider.certificateConditions?.() ?? []),
+    }),
     ports: { infrastructure: createPort(infrastructure) },
     reload({ infrastructure }) {
       for (const provider of providers) {

@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { ConsolePart, ConsoleWish } from '@fairlead/base/net/agent-protocol.ts'
+import type { CertificateCondition } from '@fairlead/base/telemetry/metrics.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { ManifestCluster } from '@fairlead/ports/infrastructure.ts'
 import type { ProviderHandle } from '@fairlead/ports/machine.ts'
@@ -91,6 +92,8 @@ export interface CloudProvider extends ProviderHandle {
   /** Newest first; undefined where the provider does not record them. */
   scalingActivities(serverGroup: ServerGroup): readonly JsonObject[] | undefined
   secretHolders?(): readonly SecretHolder[]
+  /** Certificates that it orders itself, by host; for the metrics. */
+  certificateConditions?(): readonly CertificateCondition[]
   readonly retained?: readonly RetainedKind[]
   /** Routes of its own, such as an upload; below the service's prefix. */
   routes?(app: FastifyInstance): void

@@ -3,7 +3,6 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import { Agent } from 'node:https'
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { type Answer, CallError, call } from '@fairlead/base/net/call.ts'
-import { calculateJwkThumbprint, FlattenedSign } from 'jose'
 
 /** The authority has refused a request, or cannot be reached. The message is for people. */
 export class AcmeProblem extends Error {
@@ -139,6 +138,7 @@ export class AcmeAuthority {
 
   /** The key's thumbprint follows the token. @see RFC 8555, section 8.1 */
   async keyAuthorization(token: string): Promise<string> {
+    const { calculateJwkThumbprint } = await import('jose')
     return `${token}.${await calculateJwkThumbprint(this.#jwk())}`
   }
 
@@ -180,6 +180,7 @@ export class AcmeAuthority {
   }
 
   async #bind(url: string, { kid, hmac }: { kid: string; hmac: string }): Promise<JsonObject> {
+    const { FlattenedSign } = await import('jose')
     const content = Buffer.from(JSON.stringify(this.#jwk()))
     const signed = await new FlattenedSign(content)
       .setProtectedHeader({ alg: 'HS256', kid, url })
@@ -197,6 +198,7 @@ export class AcmeAuthority {
     payload: JsonObject | undefined,
     by: { readonly kid: string } | { readonly jwk: object },
   ): Promise<AcmeAnswer> {
+    const { FlattenedSign } = await import('jose')
     const content = Buffer.from(payload === undefined ? '' : JSON.stringify(payload))
     for (let refused = 0; ; refused++) {
       const nonce = this.#nonces.pop() ?? (await this.#newNonce())

@@ -1,12 +1,11 @@
 /** What an order signs: the request for a certificate, and the certificate of a TLS-ALPN-01 challenge. */
-import 'reflect-metadata'
 import { createHash, generateKeyPairSync, type KeyObject, webcrypto } from 'node:crypto'
-import {
-  Extension,
-  Pkcs10CertificateRequestGenerator,
-  SubjectAlternativeNameExtension,
-  X509CertificateGenerator,
-} from '@peculiar/x509'
+
+/** Loaded with the first order: it takes longer than all else here. */
+async function loadX509() {
+  await import('reflect-metadata')
+  return import('@peculiar/x509')
+}
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const dayMs = 86_400_000
@@ -29,6 +28,7 @@ export async function createCertificateRequest(
   hosts: readonly string[],
   key: KeyObject,
 ): Promise<Buffer> {
+  const { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } = await loadX509()
   const request = await Pkcs10CertificateRequestGenerator.create({
     // Names longer than 64 characters do not fit into a common name, and no authority needs one.
     name: '',
@@ -48,6 +48,7 @@ export async function createAlpnCertificate(
   keyAuthorization: string,
   now: number,
 ): Promise<CertificateWithKey> {
+  const { Extension, SubjectAlternativeNameExtension, X509CertificateGenerator } = await loadX509()
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const digest = createHash('sha256').update(keyAuthorization).digest()
   const certificate = await X509CertificateGenerator.createSelfSigned({

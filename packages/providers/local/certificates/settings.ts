@@ -3,8 +3,8 @@ import { isIP } from 'node:net'
 import {
   inSeconds,
   type SettingsReport,
+  type SettingValues,
   setting,
-  settings,
 } from '@fairlead/base/settings/setting.ts'
 import { readExplained } from '@fairlead/base/storage/file-fault.ts'
 import { z } from 'zod'
@@ -31,7 +31,7 @@ const directory = z
 
 const address = z.string().refine((text) => isIP(text) > 0, 'must be an IP address')
 
-export const acmeKeys = settings({
+export const acmeKeys = {
   directory: setting('local.front.acme.directory', directory.optional()).describe(
     'Authority that issues certificates for the hosts of the front: `letsencrypt`, `letsencrypt-staging`, `zerossl`, or the URL of a directory. Setting it, or the email, accepts its terms. Default: `letsencrypt` with an email, else no certificates are ordered.',
   ),
@@ -70,7 +70,7 @@ export const acmeKeys = settings({
   resolvers: setting('local.front.acme.resolvers', z.array(z.string()).default([])).describe(
     'Name servers, with or without a port, that are asked for the addresses of hosts. Default: those of this machine.',
   ),
-})
+}
 
 export interface AcmeSettings {
   /** URL. */
@@ -88,8 +88,10 @@ export interface AcmeSettings {
 }
 
 /** Undefined where no authority is configured. */
-export function toAcmeSettings(keys: object, report: SettingsReport): AcmeSettings | undefined {
-  const { directory: chosen, caFile, bindingKid, bindingHmac, ...rest } = acmeKeys.read(keys)
+export function toAcmeSettings(
+  { directory: chosen, caFile, bindingKid, bindingHmac, ...rest }: SettingValues<typeof acmeKeys>,
+  report: SettingsReport,
+): AcmeSettings | undefined {
   if ((bindingKid === undefined) !== (bindingHmac === undefined))
     report.problem(
       'local.front.acme.binding',
