@@ -11,6 +11,7 @@ import { workFolderOf } from '@fairlead/base/outside/builder-process.ts'
 import { readAsOwner } from '@fairlead/base/storage/directory-trees.ts'
 import { markOfDataDir } from '@fairlead/base/storage/socket-path.ts'
 import { createUlids } from '@fairlead/base/storage/ulid.ts'
+import type { CertificateCondition } from '@fairlead/base/telemetry/metrics.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Machine } from '@fairlead/ports/machine.ts'
 import type { RetainedKind } from '@fairlead/ports/retained-kind.ts'
@@ -34,6 +35,8 @@ import type {
   MetricReads,
 } from '../infrastructure/provider.ts'
 import { Builders } from './builders.ts'
+import type { Certificates, HostCertificate } from './certificates/certificates.ts'
+import { openCertificates } from './certificates/open-certificates.ts'
 import { Containers } from './containers.ts'
 import { Desired } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
@@ -77,6 +80,7 @@ export class LocalProvider implements CloudProvider {
   readonly frontCertificates: FrontCertificates
   readonly parts: OperationParts
   readonly #agent: Agent
+  readonly #certificates: Certificates | undefined
   readonly #secrets: ProgramSecrets
   readonly dataDir: string
   readonly #readings: Readings
@@ -112,7 +116,10 @@ export class LocalProvider implements CloudProvider {
     const toState = () =>
       toDesiredState({ desired, settings, images, users, secrets, variables, containers, dataDir })
     const pulled = new PulledImages({ desired, containers, log: context.log })
-    const onStep: ReconcilerOptions['onStep'] = (change) => pulled.prune(change)
+    const onStep: ReconcilerOptions['onStep'] = (change) => {
+      pulled.prune(change)
+      this.#certificates?.hostsMayHaveChanged(desired.revision)
+    }
     const reconciler = new Reconciler({
       context,
       desired,
@@ -122,6 +129,13 @@ export class LocalProvider implements CloudProvider {
       onStep,
     })
     this.frontCertificates = new FrontCertificates({ dataDir, desired, reconciler })
+    this.#certificates = openCertificates({
+      context,
+      settings: settings.acme,
+      desired,
+      frontCertificates: this.frontCertificates,
+      toFronts: () => toState().fronts,
+    })
     const ports = new InstancePorts(desired, settings.ownPorts, dataDir)
     const volumes = new Volumes({ context, dataDir, backups: settings.volumeBackups })
     const made = { reconciler, volumes, containers, variables, newId: createUlids(now) }
@@ -243,6 +257,19 @@ export class LocalProvider implements CloudProvider {
     return secretHoldersOf(this.parts.desired)
   }
 
+  /** Of the hosts that get one by ACME; none where no authority is configured. */
+  hostCertificates(): readonly HostCertificate[] {
+    return this.#certificates?.hosts() ?? []
+  }
+
+  certificateConditions(): readonly CertificateCondition[] {
+    return this.hostCertificates().map(({ host, state, certificate: times }) => ({
+      host,
+      state,
+      times,
+    }))
+  }
+
   async removeJob({ id }: Job): Promise<void> {
     const { desired, reconciler } = this.parts
     const job = desired.get('jobs', id)
@@ -298,10 +325,12 @@ export class LocalProvider implements CloudProvider {
   start(): void {
     this.parts.desired.transact(() => this.#secrets.reseal(this.parts.desired))
     this.parts.reconciler.start()
+    this.#certificates?.start()
   }
 
-  close(): Promise<void> {
-    return this.parts.reconciler.close()
+  async close(): Promise<void> {
+    await this.#certificates?.close()
+    await this.parts.reconciler.close()
   }
 }
 

@@ -15,6 +15,8 @@ import { bakeMigrations } from './bakes/bake-store.ts'
 import { Bakes } from './bakes/bakes.ts'
 import { type BakeTimes, bakeTimes } from './bakes/running-bakes.ts'
 import { type BakeSettings, bakeKeys, toBakeSettings } from './bakes/settings.ts'
+import { certificateMigrations } from './certificates/certificate-store.ts'
+import { checkAcme } from './certificates/check-authority.ts'
 import { Containers, findRuntime } from './containers.ts'
 import { desiredMigrations } from './desired.ts'
 import { LocalProvider } from './local.ts'
@@ -32,11 +34,14 @@ export function createLocalProvider(times: BakeTimes): ProviderType {
     id: 'local',
     keys: localKeys.keys,
     toSettings: toLocalSettings,
-    migrations: [...desiredMigrations, ...imageMigrations],
+    migrations: [...desiredMigrations, ...imageMigrations, ...certificateMigrations],
     sharesMigrations: true,
     open: (context, settings) => new LocalProvider(context, settings),
     bakery: bakeryOf(times),
-    checks: checkContainers,
+    checks: (settings, timeouts) => [
+      ...checkContainers(settings, timeouts),
+      ...checkAcme(settings.acme),
+    ],
     uploadLimits: ({ images }) => ({
       ...images,
       bytesKey: 'local.images.max-size',

@@ -12,6 +12,7 @@ import { lookUpUser } from '@fairlead/base/storage/directory-trees.ts'
 import { loadCertificate } from '@fairlead/base/tls/listener-certificate.ts'
 import { z } from 'zod'
 import type { ProviderSurroundings } from '../provider-type.ts'
+import { acmeKeys, toAcmeSettings } from './certificates/settings.ts'
 import { parsePortRange } from './machine.ts'
 import { outgoingKeys, toOutgoing } from './outgoing/settings.ts'
 
@@ -228,6 +229,7 @@ export const localKeys = settings({
   startsAgent: setting('local.start-agent', on).describe(
     'Whether Fairlead starts the agent, which runs deployed programs; `false` where a service manager runs `fairlead agent`.',
   ),
+  acme: acmeKeys,
   drainMs: setting(
     'local.drain-seconds',
     inSeconds(z.number().min(0).max(3600).default(30)),
@@ -282,11 +284,12 @@ export function toLocalSettings(
       `there is no instance type "${defaultInstanceType}"`,
     )
   }
+  const acme = toAcmeSettings(settings.acme, report)
   if (!enabled) return undefined
   reportUnknownUsers(accounts, report)
   for (const certificate of certificates) checkCertificate(certificate, accounts, report)
   /** No load balancer and no instance gets Fairlead's own ports, also while it is stopped. */
-  return { ...settings, accounts, instanceTypes, ownPorts }
+  return { ...settings, acme, accounts, instanceTypes, ownPorts }
 }
 
 /** Loads the files, so that an error is known before a load balancer needs them. */

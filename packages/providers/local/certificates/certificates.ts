@@ -71,6 +71,8 @@ export class Certificates {
   /** Those whose names are right, by id: called with false when the record has gone. */
   readonly #waiting = new Map<string, (mayOrder: boolean) => void>()
   #orders = 0
+  #version = -1
+  #isStarted = false
   #lookups = 0
   #timer: NodeJS.Timeout | undefined
   /** What the front serves, by the id of the record. */
@@ -99,6 +101,7 @@ export class Certificates {
   }
 
   start(): void {
+    this.#isStarted = true
     this.#store.reseal()
     const { directory } = this.#options.settings
     const now = this.#now()
@@ -115,7 +118,7 @@ export class Certificates {
 
   /** Begins whatever is due. Called when something is, and when hosts of the front have changed. */
   step(): void {
-    if (this.#ending.signal.aborted) return
+    if (!this.#isStarted || this.#ending.signal.aborted) return
     try {
       const services = this.#services()
       this.#adopt(services)
@@ -129,6 +132,13 @@ export class Certificates {
       this.#options.context.log.error({ err: error }, 'certificates could not be looked after')
     }
     this.#wakeUp()
+  }
+
+  /** Called often: what has not changed costs nothing. @param version Of the hosts of the front */
+  hostsMayHaveChanged(version: number): void {
+    if (version === this.#version) return
+    this.#version = version
+    setImmediate(() => this.step())
   }
 
   /** Resolves once everything that is due has been done. */
