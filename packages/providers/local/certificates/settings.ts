@@ -35,7 +35,7 @@ export const acmeKeys = {
   directory: setting('local.front.acme.directory', directory.optional()).describe(
     'Authority that issues certificates for the hosts of the front: `letsencrypt`, `letsencrypt-staging`, `zerossl`, or the URL of a directory. Setting it, or the email, accepts its terms. Default: `letsencrypt` with an email, else no certificates are ordered.',
   ),
-  email: setting('local.front.acme.email', z.email().optional()).describe(
+  email: setting('local.front.acme.email', z.email().meta({ type: 'address' }).optional()).describe(
     'Address that the authority may write to.',
   ),
   caFile: setting('local.front.acme.ca-file', z.string().min(1).optional()).describe(
