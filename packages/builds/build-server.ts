@@ -11,6 +11,7 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { SecretHolder } from '@fairlead/ports/secrets.ts'
 import type { z } from 'zod'
 import type { ListedBuild } from './listed-build.ts'
+import type { SourceUploads } from './local/sources/source-routes.ts'
 import type { Position } from './polls/position.ts'
 
 export interface BuildServerType<Settings extends object = object, Keys = object> {
@@ -44,6 +45,8 @@ export interface BuildServer {
   readonly archivesLate?: true
   /** Most jobs with new builds of one poll. Default: the setting for all servers. */
   readonly maxChanges?: number | undefined
+  /** Where folders are uploaded that it builds. */
+  readonly sources?: SourceUploads
   /** Names of jobs; those in folders hold slashes. */
   jobs(user?: string): Promise<readonly string[]>
   job(job: string, user?: string): Promise<JsonObject | undefined>

@@ -12,6 +12,7 @@ import {
   type Builds,
   type QueuedBuild,
   type QueueItem,
+  type SourceFileQuery,
   toQueueItem,
 } from '@fairlead/ports/builds.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
@@ -57,6 +58,23 @@ export class BuildService implements Builds {
             'Connect one by its settings, or a build integration service (services.igor.baseUrl) that has some.',
           ]
     throw new PortError(404, `The build server "${host}" does not exist${state}. ${advice}`)
+  }
+
+  get sourceServer(): string | undefined {
+    return this.#sourceServer()?.name
+  }
+
+  async sourceFile(
+    { application, source, path, maxBytes }: SourceFileQuery,
+    { user = anonymous }: Caller,
+  ): Promise<Buffer | undefined> {
+    const { sources } = this.#sourceServer() ?? {}
+    await sources?.checkWrite(application, user)
+    return sources?.store.file(application, source, { path, maxBytes })
+  }
+
+  #sourceServer(): BuildServer | undefined {
+    return this.#servers.values().find(({ sources }) => sources !== undefined)
   }
 
   async services(): Promise<JsonObject[]> {

@@ -13,6 +13,7 @@ import { buildServerTypes, openBuildServers } from './build-servers.ts'
 import { BuildService, mayOnServer, type Servers } from './build-service.ts'
 import { buildStartMigrations } from './build-starts.ts'
 import { mountJobs } from './job-routes.ts'
+import { mountSources } from './local/sources/source-routes.ts'
 import { pollMigrations } from './polls/memory.ts'
 import { BuildPollers } from './polls/pollers.ts'
 
@@ -77,6 +78,7 @@ function openBuilds(context: BackendContext, servers: Servers, lookupMs: number)
       mountServers(app, context, { builds, servers })
       mountJobs(app, builds)
       mountBuildReads(app, builds)
+      mountSources(app, all.find(({ sources }) => sources !== undefined)?.sources)
       mountOthers(app)
       app.post('/admin/pollers/fastforward/:monitor', async (request, reply) => {
         await pollers.fastForward(

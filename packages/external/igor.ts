@@ -19,6 +19,8 @@ export function openIgor(call: CallService): Builds {
     takesReferences: false,
     offersFiles: false,
     pauses: { least: 1000, most: 10_000, queued: 10_000, order: 30_000 },
+    sourceServer: undefined,
+    sourceFile: async () => undefined,
     services: async (as) => objectsOf(await get('/buildServices', as)),
     async start({ parameters, startTime, ...job }, as) {
       const path = `${jobsOf(job)}/${encodeSegments(job.job)}${formatQuery(parameters)}`

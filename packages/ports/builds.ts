@@ -52,6 +52,14 @@ export interface PackageVersion {
   readonly version: string
 }
 
+export interface SourceFileQuery {
+  readonly application: string
+  /** Id of the uploaded folder. */
+  readonly source: string
+  readonly path: string
+  readonly maxBytes: number
+}
+
 /** Absent builds, files and packages are undefined. All throw a `PortError` for a refusal. */
 export interface Builds {
   /** In messages. */
@@ -61,6 +69,14 @@ export interface Builds {
   readonly pauses: BuildPauses
   /** Whether files of its builds are offered as artifacts. */
   readonly offersFiles: boolean
+  /** Build server that makes images of uploaded folders: see `toAppBuildStage`. Undefined: none does. */
+  readonly sourceServer: string | undefined
+  /**
+   * A file of an uploaded folder; undefined: it has none, or a larger one.
+   *
+   * @throws {PortError} 403; 404 where the folder is not there
+   */
+  sourceFile(file: SourceFileQuery, as: Caller): Promise<Buffer | undefined>
   /** Build servers, with `name` and `permissions`. */
   services(as: Caller): Promise<JsonObject[]>
   /** @returns the queue item; undefined while an equal order is still in progress */

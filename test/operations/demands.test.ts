@@ -118,6 +118,10 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   'is an archive, and the service decides by WRITE on the accounts': [
     'body of PUT /local/images/{name}/{version}',
   ],
+  'is a folder of the application in the path': [
+    'body of POST /apps/{application}/sources',
+    'body of PUT /apps/{application}/sources/{source}',
+  ],
   'can name no application': [
     'body of POST /applications/{application}/findings',
     'body of POST /auth/apiTokens',

@@ -226,6 +226,8 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /applications/{application}/drift': 'readers',
   'GET /applications/{application}/environments': 'readers',
   'GET /applications/{application}/delivery': 'readers',
+  'POST /apps/{application}/sources': 'writers',
+  'PUT /apps/{application}/sources/{source}': 'writers',
   'GET /applications/{application}/secrets': 'readers',
   'PUT /applications/{application}/secrets/{name}': 'writers',
   'DELETE /applications/{application}/secrets/{name}': 'writers',

@@ -188,6 +188,8 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'POST /manifests/plan': 'its own',
   'GET /applications/{application}/drift': 'its own',
   'GET /applications/{application}/environments': 'its own',
+  'POST /apps/{application}/sources': 'its own',
+  'PUT /apps/{application}/sources/{source}': 'its own',
   'GET /applications/{application}/delivery': 'its own',
   'GET /applications/{application}/secrets': 'its own',
   'PUT /applications/{application}/secrets/{name}': 'its own',

@@ -112,7 +112,7 @@ async function keepImage(
   const description = {
     ...imageName,
     labels: definedOf({
-      commit: commit?.sha1,
+      commit: commit?.sha1 ?? (build.parameters['commit'] || undefined),
       branch: commit?.branch,
       job,
       buildNumber: String(number),

@@ -11,6 +11,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { BuildFile, type JobDefinition } from './job-definition.ts'
 import type { RepositoryReader } from './repository.ts'
 import type { BuildRepository, JobSource, LocalBuildSettings } from './settings.ts'
+import { findSourceJob } from './sources/source-job.ts'
 
 export interface KnownJob {
   readonly name: string
@@ -23,6 +24,8 @@ export interface KnownJob {
   readonly images?: readonly string[]
   /** Where the repository declares it: each build takes it from its own commit. */
   readonly declared: { readonly file: string; readonly key: string } | undefined
+  /** It builds folders that are uploaded, and takes its steps from them. */
+  readonly buildsSources?: true
 }
 
 interface CatalogOptions {
@@ -79,7 +82,7 @@ export class JobCatalog {
     const configured = settings.jobs.find((job) => job.name === name)
     if (configured !== undefined) return { ...configured, declared: undefined }
     const source = this.sourceOf(name)
-    if (source === undefined) return undefined
+    if (source === undefined) return findSourceJob(name)
     const findIt = () => this.#jobsOf(source).find((job) => job.name === name)
     await this.#refresh(source)
     if (findIt() === undefined && this.#mayReread(source, startMs)) await this.#refresh(source, 0)

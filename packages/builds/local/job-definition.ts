@@ -2,6 +2,7 @@
 
 import { ImageEnvironment, isProgram, programProblem } from '@fairlead/ports/image-file.ts'
 import { z } from 'zod'
+import type { SourceAction } from './sources/source-actions.ts'
 
 const inside = z
   .string()
@@ -76,7 +77,12 @@ const ShellLine = z
 const Step = z
   .union([ShellLine, StepObject], 'must be a line for the shell, or a map of keys')
   .transform(toStep)
-export type BuildStep = ReturnType<typeof toStep>
+type DeclaredStep = ReturnType<typeof toStep>
+
+/** Those of uploaded folders have further actions, which no file can declare. */
+export type BuildStep = Omit<DeclaredStep, 'action'> & {
+  readonly action: DeclaredStep['action'] | SourceAction
+}
 
 const Service = z
   .strictObject({
@@ -180,7 +186,9 @@ export const BuildFile = z.strictObject({
 })
 
 export type BuildFile = z.output<typeof BuildFile>
-export type JobDefinition = ReturnType<typeof toJob>
+export type JobDefinition = Omit<ReturnType<typeof toJob>, 'steps'> & {
+  readonly steps: readonly BuildStep[]
+}
 
 type JobFields = z.output<typeof JobFields>
 

@@ -4,7 +4,8 @@ import type { OutsideAccount } from '@fairlead/base/outside/outside-account.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { type Access, checkOnApplication, describeMissing } from '@fairlead/ports/access.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { requireAccess } from '@fairlead/ports/rights/access.ts'
+import { itself } from '@fairlead/ports/caller.ts'
+import { mayCreateApplication, requireAccess } from '@fairlead/ports/rights/access.ts'
 import { openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
 
 /** A job or build; one without an application belongs to all users. */
@@ -45,6 +46,21 @@ export class JobRights {
     if (account === undefined) return
     const judge = await openAccountJudge(this.#context, user)
     judge.check({ use: account }, 'artifact account')
+  }
+
+  /** For a folder that is to be built: of an application that does not exist, its creation. @throws {PortError} 403, 503 */
+  async checkUpload(application: string, user: string): Promise<void> {
+    const access = await requireAccess(this.#context, user)
+    if (access.isAdmin) return
+    const { definitions } = this.#context.ports
+    if ((await definitions.application(application, itself)) !== undefined)
+      return checkOnApplication(access, application, 'WRITE')
+    if (await mayCreateApplication(this.#context, access, application)) return
+    throw new PortError(
+      403,
+      `${access.user} may not create the application ${application}. An administrator can permit it.`,
+      { exception: 'AccessDenied' },
+    )
   }
 
   /** Which accounts get the image of a build that the user starts, as with a bake. @throws {PortError} 503 */

@@ -7,6 +7,7 @@ import { maxArtifactBytes } from '@fairlead/base/outside/source-calls.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { describeRefusal, standalone } from '@fairlead/base/settings/standalone.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
+import { imageVersionPattern } from '@fairlead/ports/image-file.ts'
 import type { Machine } from '@fairlead/ports/machine.ts'
 import type { SecretHolder } from '@fairlead/ports/secrets.ts'
 import type { BuildRange, BuildServer, JobOrder, RecentBuilds } from '../build-server.ts'
@@ -21,6 +22,9 @@ import type { LocalBuilds } from './local-builds.ts'
 import { checkParameters } from './parameters.ts'
 import type { RepositoryReader } from './repository.ts'
 import type { BuildRepository, LocalBuildSettings } from './settings.ts'
+import { inAccountOf } from './sources/source-job.ts'
+import type { SourceUploads } from './sources/source-routes.ts'
+import type { SourceStore } from './sources/source-store.ts'
 
 interface LocalBuildServerParts {
   readonly type: string
@@ -32,6 +36,7 @@ interface LocalBuildServerParts {
   readonly files: BuildFiles
   readonly builds: LocalBuilds
   readonly repositories: RepositoryReader
+  readonly uploads: SourceStore
   readonly newId: () => string
 }
 
@@ -61,6 +66,13 @@ export class LocalBuildServer implements BuildServer {
     this.name = parts.settings.name
     this.#parts = parts
     this.#rights = new JobRights(parts.context)
+  }
+
+  get sources(): SourceUploads {
+    return {
+      store: this.#parts.uploads,
+      checkWrite: (application, user) => this.#rights.checkUpload(application, user),
+    }
   }
 
   resume(): void {
@@ -197,10 +209,11 @@ export class LocalBuildServer implements BuildServer {
   /** @returns the number of the queue item */
   async start(name: string, order: JobOrder): Promise<string> {
     const { context, store, builds, machine } = this.#parts
-    const job = await this.#requireJob(name, order.user)
+    const job = inAccountOf(await this.#requireJob(name, order.user), order.parameters)
     this.#checkPlace(job)
     checkParameters(name, job.definition, order.parameters, job.repository !== undefined)
     await this.#rights.checkRun(job, order.user)
+    await this.#checkSource(job, order.parameters)
     await this.#rights.checkCheckout(this.#parts.repositories.accountOf(job.repository), order.user)
     const accounts = machine.accounts.map((account) => account.name)
     const imageAccounts = await this.#rights.changeable(accounts, order.user)
@@ -296,6 +309,20 @@ export class LocalBuildServer implements BuildServer {
       )
     const problem = machine.users.problemOf(account)
     if (problem !== undefined) throw new PortError(400, problem)
+  }
+
+  /** @throws {PortError} 400, 404, 409 */
+  async #checkSource(
+    { buildsSources, application = '' }: KnownJob,
+    { source = '', version = '' }: JobOrder['parameters'],
+  ): Promise<void> {
+    if (buildsSources !== true) return
+    if (!imageVersionPattern.test(version))
+      throw new PortError(
+        400,
+        `"${version}" is no version of an image. Give one such as 1-1a2b3c4.`,
+      )
+    await this.#parts.uploads.manifest(application, source)
   }
 
   /** One application leaves room for others. @throws {PortError} 429 */

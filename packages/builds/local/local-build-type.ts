@@ -19,6 +19,7 @@ import {
   localBuildKeys,
   toLocalBuildSettings,
 } from './settings.ts'
+import { SourceStore } from './sources/source-store.ts'
 
 /** Accounts for Git among those of artifacts. */
 const gitAccounts = 'git-repo'
@@ -31,6 +32,7 @@ export const localBuilds: BuildServerType<LocalBuildSettings, object> = {
   open(settings, context) {
     const machine = context.ports.infrastructure.provider(standalone.provider)?.machine
     if (machine !== undefined) return [openLocalBuilds(settings, context, machine)]
+    if (settings.jobs.length + settings.sources.length === 0) return []
     context.log.warn(
       'builds.local has jobs, which need the embedded infrastructure and local.enabled: they cannot be started',
     )
@@ -70,8 +72,18 @@ function openLocalBuilds(
     userOf: machine.users.of,
     isUsed: (name) => store.inState('RUNNING').some(({ cacheName }) => cacheName === name),
   })
+  const uploads = new SourceStore({
+    folder: join(folder, 'sources'),
+    bounds: { maxBytes: settings.sourceBytes, maxFiles: settings.sourceFiles },
+    kept: settings.keptSources,
+    now,
+    isUsed: (application, source) =>
+      [...store.inState('QUEUED'), ...store.inState('RUNNING')].some(
+        (build) => build.application === application && build.parameters['source'] === source,
+      ),
+  })
   const changed: LocalBuildServer['changed'] = (build) => server.changed(build)
-  const parts = { context, settings, machine, catalog, store, files, repositories }
+  const parts = { context, settings, machine, catalog, store, files, repositories, uploads }
   const builds = new LocalBuilds({ ...parts, caches, changed })
   const server = new LocalBuildServer({
     ...parts,

@@ -16,6 +16,7 @@ import { prepareBuild } from './prepare-build.ts'
 import { nextBuild } from './queue.ts'
 import type { RepositoryReader } from './repository.ts'
 import type { LocalBuildSettings } from './settings.ts'
+import type { SourceStore } from './sources/source-store.ts'
 
 interface LocalBuildsOptions {
   readonly context: BackendContext
@@ -23,6 +24,7 @@ interface LocalBuildsOptions {
   readonly machine: Machine
   readonly catalog: JobCatalog
   readonly repositories: RepositoryReader
+  readonly uploads: SourceStore
   readonly store: BuildStore
   readonly files: BuildFiles
   readonly caches: CacheFolders
@@ -242,6 +244,7 @@ export class LocalBuilds {
   async #requireJob({ job: name, application, account }: StoredBuild): Promise<KnownJob> {
     const job = await this.#options.catalog.find(name)
     if (job === undefined) throw new PortError(400, this.#options.catalog.describeAbsence(name))
+    if (job.buildsSources === true) return { ...job, account }
     if ((job.application ?? '') === application && job.account === account) return job
     throw new PortError(
       400,

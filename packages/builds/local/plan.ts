@@ -31,6 +31,8 @@ export interface BuildPlan {
   readonly tests: { readonly junit: readonly string[]; readonly tap: readonly string[] }
   /** Folder of the checkout that becomes an image. */
   readonly imageFrom: string | undefined
+  /** Of the image of an uploaded folder, which is moved there. */
+  readonly imageDefaults?: ImageDefaults | undefined
   readonly bounds: { readonly maxFiles: number; readonly maxFileBytes: number }
 }
 
@@ -38,4 +40,11 @@ export interface PlannedSource {
   readonly commit: string
   /** Without credentials. */
   readonly url: string
+}
+
+/** The command is for `sh`; folders of programs come first in `PATH`. */
+export interface ImageDefaults {
+  readonly command: string | undefined
+  readonly environment: Readonly<Record<string, string>>
+  readonly programs: readonly string[]
 }

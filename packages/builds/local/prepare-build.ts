@@ -18,14 +18,17 @@ import { type KnownJob, parseBuildFile } from './job-catalog.ts'
 import type { JobDefinition } from './job-definition.ts'
 import { maskedTexts } from './masking.ts'
 import { fillIn, type Parameters, revisionOf, withDefaults } from './parameters.ts'
-import { type BuildPlan, planFile, repositoryFolder } from './plan.ts'
+import { type BuildPlan, type ImageDefaults, planFile, repositoryFolder } from './plan.ts'
 import type { FetchedCommit, RepositoryReader } from './repository.ts'
 import type { LocalBuildSettings } from './settings.ts'
+import { prepareSource } from './sources/prepare-source.ts'
+import type { SourceStore } from './sources/source-store.ts'
 
 export interface PrepareParts {
   readonly context: BackendContext
   readonly settings: LocalBuildSettings
   readonly repositories: RepositoryReader
+  readonly uploads: SourceStore
   readonly files: BuildFiles
   readonly caches: CacheFolders
   readonly machine: Pick<Machine, 'variables'>
@@ -52,12 +55,16 @@ export async function prepareBuild(
   await rm(content, { recursive: true, force: true })
   await mkdir(content, { recursive: true, mode: 0o700 })
   const commit = await fetchCommitOf(build, job, parts)
-  const definition = await definitionOf(job, commit)
+  const source =
+    job.buildsSources === true
+      ? await prepareSource(build, job, { uploads: parts.uploads, content })
+      : undefined
+  const definition = source?.definition ?? (await definitionOf(job, commit))
   await checkPublish(job, definition, parts)
   const parameters = withDefaults(definition, build.parameters)
   const names = namesOf(build, commit, parameters)
   const { plan, versions } = await toPlan(
-    { build, job, definition, commit, parameters, names },
+    { build, job, definition, commit, parameters, names, imageDefaults: source?.imageFile },
     parts,
   )
   await writeFile(join(content, planFile), formatJson(plan), { mode: 0o600 })
@@ -133,10 +140,11 @@ interface PlanOrder {
   readonly commit: FetchedCommit | undefined
   readonly parameters: Parameters
   readonly names: Parameters
+  readonly imageDefaults: ImageDefaults | undefined
 }
 
 async function toPlan(order: PlanOrder, { context, settings, caches, machine }: PrepareParts) {
-  const { build, job, definition, commit, parameters, names } = order
+  const { build, job, definition, commit, parameters, names, imageDefaults } = order
   const { id, number, account, application, user } = build
   const title = `${job.name} ${number}`
   checkCommands(job.name, definition)
@@ -181,6 +189,7 @@ async function toPlan(order: PlanOrder, { context, settings, caches, machine }: 
     archive: definition.archive,
     tests: definition.tests,
     imageFrom: definition.publish?.from,
+    imageDefaults,
     bounds: { maxFiles: settings.maxFiles, maxFileBytes: settings.maxFileBytes },
   }
   return { plan, versions: [...versions, ...given.versions] as readonly SecretVersion[] }

@@ -29,6 +29,8 @@ import {
 } from './plan.ts'
 import { RunnerLog, writeOut } from './runner-log.ts'
 import { type RunningService, startService } from './services.ts'
+import { writeImageFile } from './sources/image-defaults.ts'
+import { runSourceAction } from './sources/source-actions.ts'
 
 const work = process.cwd()
 const source = join(work, sourceFolder)
@@ -125,13 +127,24 @@ class RunnerBuild {
     const cwd = resolveWithin(source, folder)
     const env = { ...this.#environment, ...environment }
     if (action.kind === 'run') return this.#log.run(action.command, { cwd, env })
+    if (action.kind !== 'container-image') {
+      const { cache } = this.#plan
+      const options = { source: cwd, root: source, env, log: this.#log, cache }
+      const variables = await runSourceAction(action, options)
+      this.#environment = { ...this.#environment, ...variables }
+      return
+    }
     this.#images.push(await buildContainerImage(action, { work, source: cwd, env, log: this.#log }))
   }
 
   async #fillImage(): Promise<void> {
-    const { imageFrom } = this.#plan
-    if (imageFrom !== undefined)
-      await copyTree(resolveWithin(source, imageFrom), join(work, imageFolder))
+    const { imageFrom, imageDefaults } = this.#plan
+    if (imageFrom === undefined) return
+    const [from, image] = [resolveWithin(source, imageFrom), join(work, imageFolder)]
+    if (imageDefaults === undefined) return copyTree(from, image)
+    // Nothing else needs the folder.
+    renameSync(from, image)
+    writeImageFile(image, imageDefaults, this.#environment['PATH'] ?? '')
   }
 
   #report(report: BuildReport): void {

@@ -154,6 +154,15 @@ export const localBuildKeys = settings({
   keptBytes: setting('builds.local.kept-size', byteCount.prefault('10GB')).describe(
     'Size of all logs and archives; beyond it, those of the oldest builds are removed.',
   ),
+  sourceBytes: setting('builds.local.source-size', byteCount.prefault('512MB')).describe(
+    'Size of a folder that is uploaded to be built.',
+  ),
+  sourceFiles: setting('builds.local.source-files', z.int().min(1).default(100_000)).describe(
+    'Files of a folder that is uploaded to be built.',
+  ),
+  keptSources: setting('builds.local.kept-sources', z.int().min(1).max(1000).default(10)).describe(
+    'Uploaded folders of each application that are kept.',
+  ),
   refreshMs: setting(
     'builds.local.refresh-seconds',
     z
@@ -171,10 +180,7 @@ export type LocalBuildSettings = ReturnType<typeof localBuildKeys.read> & {
 export type ConfiguredJob = LocalBuildSettings['jobs'][number]
 export type JobSource = LocalBuildSettings['sources'][number]
 
-export function toLocalBuildSettings(
-  keys: object,
-  report: SettingsReport,
-): LocalBuildSettings | undefined {
+export function toLocalBuildSettings(keys: object, report: SettingsReport): LocalBuildSettings {
   const read = localBuildKeys.read(keys)
   const names = new Set<string>()
   for (const [key, listed] of [
@@ -186,7 +192,7 @@ export function toLocalBuildSettings(
       names.add(name)
     }
   }
-  return read.jobs.length + read.sources.length === 0 ? undefined : withShare(read)
+  return withShare(read)
 }
 
 function withShare(read: ReturnType<typeof localBuildKeys.read>): LocalBuildSettings {

@@ -3,6 +3,7 @@ import { createAccessOperations } from './access/explain-access.ts'
 import type { Operation, Subject } from './operation.ts'
 import { accountOperations } from './resources/accounts.ts'
 import { apiTokenOperations } from './resources/api-tokens.ts'
+import { appSourceOperations } from './resources/app-sources.ts'
 import { applicationOperations, projectOperations } from './resources/applications.ts'
 import { auditOperations } from './resources/audit.ts'
 import { adminOperations, authOperations, loginSessionOperations } from './resources/auth.ts'
@@ -81,6 +82,7 @@ const rows: readonly (readonly [
     'Owners of pipelines, clusters and permissions. Tasks create, change and delete them.',
     [...applicationOperations, ...environmentOperations, ...deliveryOperations],
   ],
+  ['Apps', 'Folders from which images of apps are built.', appSourceOperations],
   [
     'Pipelines',
     'Definitions of pipelines and of deployment strategies, with their revisions.',

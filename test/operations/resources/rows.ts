@@ -376,6 +376,18 @@ export const infrastructureRows: Row[] = [
     status: 201,
   },
   {
+    id: 'createAppSource',
+    ask: 'POST /apps/shop/sources',
+    body: { passed: 'on as it is' },
+    call: 'igor POST /apps/shop/sources',
+  },
+  {
+    id: 'putAppSource',
+    ask: 'PUT /apps/shop/sources/4f7c',
+    body: { passed: 'on as it is' },
+    call: 'igor PUT /apps/shop/sources/4f7c',
+  },
+  {
     id: 'deleteLocalImage',
     ask: 'DELETE /local/images/shop/2',
     call: 'clouddriver DELETE /local/images/shop/2',

@@ -1,0 +1,49 @@
+/** The job `apps/$application`, which every application has: it makes an image of an uploaded folder. */
+import { standalone } from '@fairlead/base/settings/standalone.ts'
+import { appBuildPrefix } from '@fairlead/ports/app-builds.ts'
+import type { StoredBuild } from '../build-store.ts'
+import type { JobDefinition } from '../job-definition.ts'
+
+/** Without its steps, which the folder decides. */
+const definition: JobDefinition = {
+  description: 'Makes an image of an uploaded folder.',
+  isEnabled: true,
+  isConcurrent: true,
+  parameters: {
+    source: { description: 'Id of the uploaded folder.' },
+    version: { description: 'Version of the image.' },
+    commit: { description: 'Commit of the folder, if it is known.' },
+    account: { description: 'Account whose user runs the build.' },
+  },
+  environment: {},
+  services: {},
+  cache: [],
+  archive: [],
+  tests: { junit: [], tap: [] },
+  publish: undefined,
+  timeLimitMs: undefined,
+  steps: [],
+}
+
+/** As the catalog of jobs has it. Undefined: it is no such job. */
+export function findSourceJob(name: string) {
+  const application = name.startsWith(appBuildPrefix) ? name.slice(appBuildPrefix.length) : ''
+  if (!/^[a-z][a-z0-9]{0,49}$/.test(application)) return undefined
+  return {
+    name,
+    application,
+    account: standalone.account,
+    repository: undefined,
+    definition,
+    declared: undefined,
+    buildsSources: true,
+  } as const
+}
+
+/** The order says in which account it runs. */
+export function inAccountOf<
+  Job extends { readonly account: string; readonly buildsSources?: true },
+>(job: Job, parameters: StoredBuild['parameters']): Job {
+  if (job.buildsSources !== true) return job
+  return { ...job, account: parameters['account'] || job.account }
+}

@@ -1,0 +1,36 @@
+/** Builds of uploaded folders, which stages of builds start as any other job. */
+export const appBuildPrefix = 'apps/'
+
+export interface AppBuildOrder {
+  readonly application: string
+  /** Id of the uploaded folder. */
+  readonly source: string
+  /** Of the image `$application:$version`: such as `12-1a2b3c4`. */
+  readonly version: string
+  readonly commit?: string | undefined
+  /** Whose user builds. Default: that of this machine. */
+  readonly account?: string | undefined
+}
+
+/** Fields of a stage that makes the image; its output `artifacts` begins with it. @param master `Builds.sourceServer` */
+export function toAppBuildStage(
+  master: string,
+  { application, source, version, commit, account }: AppBuildOrder,
+): {
+  readonly type: string
+  readonly master: string
+  readonly job: string
+  readonly parameters: Record<string, string>
+} {
+  return {
+    type: 'jenkins',
+    master,
+    job: `${appBuildPrefix}${application}`,
+    parameters: {
+      source,
+      version,
+      ...(commit !== undefined && { commit }),
+      ...(account !== undefined && { account }),
+    },
+  }
+}
