@@ -102,8 +102,8 @@ function tooDeep(): Error {
   return new Error(`the document is nested deeper than ${maxJsonDepth} levels, or contains itself`)
 }
 
-/** The library needs seconds to find out itself. Brackets in texts count, too, which balance as a rule. */
-function refuseOpenBrackets(text: string): void {
+/** The library needs seconds to find out itself. Brackets in texts count, too, which balance as a rule. @throws {Error} */
+export function refuseOpenBrackets(text: string): void {
   let depth = 0
   for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
     if (bracket === '[' || bracket === '{') depth++

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseCron } from '../../../packages/engine/events/cron/expression.ts'
+import { parseCron } from '../../../packages/model/schedules/cron-expression.ts'
 import { nextTime } from '../../../packages/engine/events/cron/next-time.ts'
 import { withoutSpread } from '../../../packages/engine/events/cron/spread.ts'
 import { describeNever, validateCron } from '../../../packages/engine/events/cron/validation.ts'

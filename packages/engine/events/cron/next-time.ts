@@ -1,5 +1,5 @@
 /** Next time of a cron expression in a time zone, across changes of its clocks. */
-import type { CronExpression } from './expression.ts'
+import type { CronExpression } from '@fairlead/model/schedules/cron-expression.ts'
 
 /**
  * The first instant after `afterMs`, undefined when there is none.

@@ -5,8 +5,8 @@
  */
 
 import { PortError } from '@fairlead/base/port-error.ts'
+import { type CronExpression, parseCron } from '@fairlead/model/schedules/cron-expression.ts'
 import cronstrue from 'cronstrue'
-import { type CronExpression, parseCron } from './expression.ts'
 import { nextTime } from './next-time.ts'
 import { isSpread, withoutSpread } from './spread.ts'
 

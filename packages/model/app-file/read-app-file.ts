@@ -1,0 +1,180 @@
+/** Text of an app file → its values, or all that is wrong with it. */
+import { nearestName, shorten } from '@fairlead/base/names/edit-distance.ts'
+import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
+import { z } from 'zod'
+import { type AppFile, AppFileSchema } from './app-file.ts'
+import { findContradictions } from './contradictions.ts'
+import { type DocumentProblem, type ReadDocument, readDocument } from './document.ts'
+import { examplesAt, keysAt, schemasAt } from './schema-path.ts'
+
+export const appFilePath = '.fairlead/app.yml'
+
+export interface AppFileProblem extends DocumentProblem {
+  /** The known key that was probably meant. */
+  readonly nearest?: string | undefined
+}
+
+export type AppFileResult =
+  | { readonly file: AppFile; readonly problems?: undefined }
+  | { readonly file?: undefined; readonly problems: readonly AppFileProblem[] }
+
+type Path = readonly PropertyKey[]
+
+/** Without what the instance alone knows, such as accounts, roles, secrets and owners of hosts. */
+export function readAppFile(text: string): AppFileResult {
+  const document = readDocument(text, { isText })
+  if (document.value === undefined) return { problems: document.problems }
+  const checked = AppFileSchema.safeParse(document.value, { reportInput: true })
+  const found = checked.success
+    ? findContradictions(checked.data).map((each) => ({
+        ...each,
+        ...document.placeOf(each.path),
+        path: each.path.join('.'),
+      }))
+    : problemsOf(checked.error.issues, [], document)
+  const problems = sorted([...document.problems, ...found])
+  return checked.success && problems.length === 0 ? { file: checked.data } : { problems }
+}
+
+/** `.fairlead/app.yml:12:5: services.web.port: it must be at most 65535; write for example 8080.` */
+export function formatProblem(problem: AppFileProblem, file: string = appFilePath): string {
+  const { line, column, path, message, remedy } = problem
+  const what = path === '' ? message : `${path}: ${message}`
+  return `${file}:${line}:${column}: ${what}; ${remedy}.`
+}
+
+/** Numbers of versions, and values of variables. */
+function isText(path: Path): boolean {
+  const [parent, last] = path.slice(-2).map(String)
+  return parent === 'env' || ['version', 'node', 'python'].includes(last ?? parent ?? '')
+}
+
+function sorted(problems: readonly AppFileProblem[]): AppFileProblem[] {
+  return problems.toSorted((one, other) => one.line - other.line || one.column - other.column)
+}
+
+function problemAt(
+  document: ReadDocument,
+  path: Path,
+  message: string,
+  remedy: string,
+): AppFileProblem {
+  return { ...document.placeOf(path), path: path.map(String).join('.'), message, remedy }
+}
+
+function problemsOf(
+  issues: readonly z.core.$ZodIssue[],
+  around: Path,
+  document: ReadDocument,
+): AppFileProblem[] {
+  return issues.flatMap((issue) => {
+    const path = [...around, ...issue.path]
+    if (issue.code === 'unrecognized_keys') return unknownKeys(issue.keys, path, document)
+    if (issue.code === 'invalid_union') return problemsOfChoice(issue, path, document)
+    if (issue.code === 'invalid_key') return problemsOfName(issue, path, document)
+    if (issue.code === 'invalid_value' && typeof issue.input === 'string')
+      return [wrongWord(issue.input, issue.values.map(String), path, document)]
+    return [problemAt(document, path, messageOf(issue), remedyAt(path, issue))]
+  })
+}
+
+/** A choice between a short form and a map: where a map was written, what is wrong with the map. */
+function problemsOfChoice(
+  issue: z.core.$ZodIssueInvalidUnion,
+  path: Path,
+  document: ReadDocument,
+): AppFileProblem[] {
+  const fitting = issue.errors.filter(
+    (errors) =>
+      !errors.some(({ code, path: inner }) => code === 'invalid_type' && inner.length === 0),
+  )
+  const [only] = fitting
+  if (only !== undefined && fitting.length === 1) return problemsOf(only, path, document)
+  const words = issue.errors.flatMap((errors) =>
+    errors.flatMap((each) => (each.code === 'invalid_value' ? each.values.map(String) : [])),
+  )
+  const { input } = issue
+  if (typeof input === 'string' && words.length > 1)
+    return [wrongWord(input, words, path, document)]
+  return [problemAt(document, path, messageOf(issue), remedyAt(path, issue))]
+}
+
+/** A wrong name does not hide what is wrong below it. */
+function problemsOfName(
+  issue: z.core.$ZodIssueInvalidKey,
+  path: Path,
+  document: ReadDocument,
+): AppFileProblem[] {
+  const [first] = issue.issues
+  const name = first === undefined ? issue.message : messageOf(first)
+  const below = schemasAt(AppFileSchema, path.slice(0, -1)).flatMap((schema) => {
+    if (!(schema instanceof z.ZodRecord)) return []
+    const value = path.reduce<unknown>(
+      (around, key) => (around as Record<PropertyKey, unknown>)?.[key],
+      document.value,
+    )
+    const checked = z.safeParse(schema.def.valueType, value, { reportInput: true })
+    return checked.success ? [] : problemsOf(checked.error.issues, path, document)
+  })
+  return [
+    problemAt(
+      document,
+      path,
+      `"${String(path.at(-1))}" ${name.replace(/^it /, '')}`,
+      'another name',
+    ),
+    ...below,
+  ]
+}
+
+function unknownKeys(
+  keys: readonly string[],
+  path: Path,
+  document: ReadDocument,
+): AppFileProblem[] {
+  const known = keysAt(AppFileSchema, path)
+  return keys.map((key) => {
+    const nearest = nearestName(known, key)
+    const remedy = `write ${nearest ?? `one of ${known.join(', ')}`}`
+    return {
+      ...problemAt(document, [...path, key], `"${key}" is not a known key`, remedy),
+      nearest,
+    }
+  })
+}
+
+function wrongWord(
+  written: string,
+  words: readonly string[],
+  path: Path,
+  document: ReadDocument,
+): AppFileProblem {
+  const nearest = nearestName(words, written)
+  const message = `"${shorten(written)}" is not a value of this key`
+  const remedy = `write ${nearest ?? `one of ${words.join(', ')}`}`
+  return { ...problemAt(document, path, message, remedy), nearest }
+}
+
+/** The schemas have messages of their own for some. */
+function messageOf(issue: z.core.$ZodIssue): string {
+  if (!/^(?:Invalid|Too|Unrecognized) /.test(issue.message)) return issue.message
+  return describeIssue(issue).replace(/\.$/, '').replace('an object', 'a map')
+}
+
+function remedyAt(path: Path, issue: z.core.$ZodIssue): string {
+  const examples = examplesAt(AppFileSchema, path).slice(0, 2)
+  const key = String(path.at(-1) ?? '')
+  if (issue.input === undefined && issue.code === 'invalid_type')
+    return examples.length === 0
+      ? `write ${key}: and its value`
+      : `write for example ${key}: ${show(examples[0])}`
+  if (examples.length > 0) return `write for example ${examples.map(show).join(' or ')}`
+  const keys = keysAt(AppFileSchema, path)
+  return keys.length === 0 ? 'correct the value' : `write a map with ${keys.join(', ')}`
+}
+
+function show(example: unknown): string {
+  return typeof example === 'string'
+    ? example
+    : JSON.stringify(example).replaceAll(/"(\w+)":/g, '$1: ')
+}
