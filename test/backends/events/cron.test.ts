@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseCron } from '../../../packages/model/schedules/cron-expression.ts'
 import { nextTime } from '../../../packages/engine/events/cron/next-time.ts'
 import { withoutSpread } from '../../../packages/engine/events/cron/spread.ts'
 import { describeNever, validateCron } from '../../../packages/engine/events/cron/validation.ts'
 import { createEventsBackend } from '../../../packages/engine/events/events.ts'
+import { parseCron } from '../../../packages/model/schedules/cron-expression.ts'
 import { startBackends } from '../../support/backends.ts'
 
 function next(
