@@ -1,0 +1,115 @@
+/** Detection of an app by the files of its folder: the first row that fits wins. */
+import { fieldAt, parseObject } from '@fairlead/base/json/values.ts'
+import { type AppFolder, type BuildWishes, type DetectedApp, DetectionError } from './detected.ts'
+import { detectGo } from './go.ts'
+import { detectNode, lockFiles } from './node.ts'
+import {
+  detectContainer,
+  detectJar,
+  detectRust,
+  detectSite,
+  findUndetected,
+  nothingFound,
+} from './others.ts'
+import { parseProcfile } from './procfile.ts'
+import { detectPython, isPython } from './python.ts'
+
+/** @param folder That of the app, `build.from`. @throws {DetectionError} for what is to be changed in the folder */
+export async function detect(folder: AppFolder, wishes: BuildWishes = {}): Promise<DetectedApp> {
+  const { kind = 'auto' } = wishes
+  const { paths } = folder
+  const container = [wishes.dockerfile, 'Dockerfile', 'Containerfile'].find(
+    (path) => path !== undefined && paths.has(path),
+  )
+  if (kind === 'dockerfile' && container === undefined)
+    throw missing(wishes.dockerfile ?? 'Dockerfile', 'build: dockerfile')
+  if (container !== undefined && (kind === 'auto' || kind === 'dockerfile'))
+    return detectContainer(folder, container)
+  if (kind === 'static')
+    return (await siteOf(folder, wishes)) ?? fail(missing('index.html', 'build: static'))
+  const processes = await folder.read('Procfile')
+  if (processes === undefined && kind === 'procfile') throw missing('Procfile', 'build: procfile')
+  if (kind === 'steps') return withProcfile(files, processes)
+  if (processes !== undefined)
+    return withProcfile(
+      (await byLanguage(folder, { ...wishes, startIsKnown: true })) ?? files,
+      processes,
+    )
+  return (await byLanguage(folder, wishes)) ?? fail(nothingFound())
+}
+
+/** Command of a service that the app file gives none: that of its name, else for the web, or the only one. */
+export function commandOf(
+  { services }: DetectedApp,
+  name: string,
+  isOnly: boolean,
+): string | undefined {
+  const found =
+    services.find((each) => each.name === name) ??
+    (isOnly || name === 'web' ? services.find(({ isWeb }) => isWeb) : undefined)
+  return found?.command
+}
+
+const files: DetectedApp = {
+  language: { kind: 'files' },
+  title: 'Commands of your own',
+  because: [],
+  services: [],
+  release: undefined,
+  port: undefined,
+  health: undefined,
+  databases: [],
+}
+
+function withProcfile(found: DetectedApp, text: string | undefined): DetectedApp {
+  if (text === undefined) return found
+  const { services, release } = parseProcfile(text)
+  return { ...found, services, release, because: ['Procfile', ...found.because] }
+}
+
+async function byLanguage(
+  folder: AppFolder,
+  wishes: BuildWishes,
+): Promise<DetectedApp | undefined> {
+  const { paths } = folder
+  const undetected = findUndetected(folder)
+  if (await isNode(folder, undetected !== undefined)) return detectNode(folder, wishes)
+  if (isPython(folder)) return detectPython(folder, wishes)
+  if (paths.has('go.mod')) return detectGo(folder, wishes)
+  const site = await siteOf(folder, wishes)
+  if (site !== undefined) return site
+  const [jar, ...others] = [...paths].filter((path) => /^[^/]+\.jar$/.test(path))
+  if (jar !== undefined && others.length === 0) return detectJar(jar)
+  if (paths.has('Cargo.toml')) return detectRust(folder)
+  if (undetected !== undefined) throw undetected
+  return undefined
+}
+
+/** Apps of Ruby or PHP have a package.json for their pages, and those of Bun a lock file that others cannot read. */
+async function isNode(folder: AppFolder, isAnother: boolean): Promise<boolean> {
+  const manifest = await folder.read('package.json')
+  if (manifest === undefined || !isAnother) return manifest !== undefined
+  const isLocked = Object.values(lockFiles).some((path) => folder.paths.has(path))
+  return isLocked && fieldAt(parseObject(manifest), 'scripts', 'start') !== undefined
+}
+
+async function siteOf(folder: AppFolder, wishes: BuildWishes): Promise<DetectedApp | undefined> {
+  const { paths } = folder
+  if (wishes.kind === 'static' && paths.has('package.json')) {
+    const found = await detectNode(folder, wishes).catch(() => undefined)
+    if (found?.language.kind === 'node' && found.language.pages !== undefined) return found
+  }
+  if (paths.has('index.html')) return detectSite('.')
+  return paths.has('public/index.html') ? detectSite('public') : undefined
+}
+
+function missing(file: string, where: string): DetectionError {
+  return new DetectionError(
+    `The folder has no ${file}, which "${where}" of .fairlead/app.yml asks for.`,
+    'Add it, or remove the key build.',
+  )
+}
+
+function fail(error: DetectionError): never {
+  throw error
+}

@@ -1,0 +1,170 @@
+/** Programs of Java and Rust, and what has no build of its own. */
+import { objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { type AppFolder, type DetectedApp, DetectionError, type Language } from './detected.ts'
+import { parseToml } from './requirements.ts'
+
+const nothing = { release: undefined, port: undefined, health: undefined, databases: [] } as const
+
+export function detectJar(jar: string): DetectedApp {
+  // Spring Boot reads no PORT; other programs ignore the property.
+  return program({ kind: 'java', jar }, 'Java', jar, `java -Dserver.port=$PORT -jar ${jar}`)
+}
+
+export async function detectRust(folder: AppFolder): Promise<DetectedApp> {
+  const manifest = parseToml((await folder.read('Cargo.toml')) ?? '', 'Cargo.toml')
+  const main = objectOf(manifest['package'])
+  const programs = objectsOf(manifest['bin']).flatMap((each) => textOf(each['name']) ?? [])
+  const name =
+    textOf(main['default-run']) ?? (programs.length === 1 ? programs[0] : textOf(main['name']))
+  if (name === undefined)
+    throw new DetectionError(
+      'Cargo.toml names no package.',
+      'Give build.steps and a command in .fairlead/app.yml, or add a Dockerfile.',
+    )
+  if (!folder.paths.has('Cargo.lock'))
+    throw new DetectionError(
+      'The folder has no Cargo.lock.',
+      'Run "cargo generate-lockfile", and keep the file.',
+    )
+  const binary = `bin/${name}`
+  return program({ kind: 'rust', program: name, binary }, 'Rust', 'Cargo.toml', `./${binary}`)
+}
+
+function program(language: Language, title: string, because: string, command: string): DetectedApp {
+  return {
+    language,
+    title,
+    because: [because],
+    services: [{ name: 'web', command, isWeb: true }],
+    ...nothing,
+  }
+}
+
+export function detectSite(pages: string): DetectedApp {
+  return {
+    ...nothing,
+    language: { kind: 'static', pages },
+    title: 'Static pages',
+    because: [pages === '.' ? 'index.html' : `${pages}/index.html`],
+    services: [{ name: 'web', command: undefined, isWeb: true }],
+    health: '/',
+  }
+}
+
+/** The only port that it exposes is the one of the app. */
+export async function detectContainer(folder: AppFolder, file: string): Promise<DetectedApp> {
+  const text = (await folder.read(file)) ?? ''
+  const exposed = [...text.matchAll(/^\s*EXPOSE\s+(.+)$/gim)].flatMap(([, ports = '']) =>
+    ports.trim().split(/\s+/),
+  )
+  const [port, ...others] = new Set(exposed.map((each) => /^(\d{1,5})(?:\/tcp)?$/.exec(each)?.[1]))
+  return {
+    ...nothing,
+    language: { kind: 'container', file },
+    title: 'Container image',
+    because: [file],
+    services: [{ name: 'web', command: undefined, isWeb: true }],
+    port: port === undefined || others.length > 0 ? undefined : Number(port),
+  }
+}
+
+interface Undetected {
+  readonly title: string
+  readonly image: string
+  readonly lines: readonly string[]
+}
+
+/** Languages without a build of their own, by a file, with what a Dockerfile would say. */
+const undetected: readonly (readonly [RegExp, Undetected])[] = [
+  [
+    /^Gemfile$/,
+    {
+      title: 'Ruby',
+      image: 'ruby:3.4-slim',
+      lines: ['RUN bundle install', 'CMD ["bundle", "exec", "puma", "-p", "8080"]'],
+    },
+  ],
+  [
+    /^composer\.json$/,
+    {
+      title: 'PHP',
+      image: 'php:8.4-cli',
+      lines: ['CMD ["php", "-S", "0.0.0.0:8080", "-t", "public"]'],
+    },
+  ],
+  [
+    /^pom\.xml$/,
+    {
+      title: 'Maven',
+      image: 'maven:3-eclipse-temurin-21',
+      lines: ['RUN mvn -q package', 'CMD ["sh", "-c", "java -jar target/*.jar"]'],
+    },
+  ],
+  [
+    /^mix\.exs$/,
+    {
+      title: 'Elixir',
+      image: 'elixir:1.18',
+      lines: ['RUN mix deps.get && mix release', 'CMD ["_build/prod/rel/app/bin/app", "start"]'],
+    },
+  ],
+  [
+    /^[^/]+\.csproj$/,
+    {
+      title: '.NET',
+      image: 'mcr.microsoft.com/dotnet/sdk:9.0',
+      lines: ['RUN dotnet publish -o out', 'CMD ["dotnet", "out/app.dll"]'],
+    },
+  ],
+  [
+    /^Pipfile$/,
+    {
+      title: 'Pipenv',
+      image: 'python:3.13-slim',
+      lines: ['RUN pip install pipenv && pipenv sync --system', 'CMD ["gunicorn", "app:app"]'],
+    },
+  ],
+  [
+    /^deno\.jsonc?$/,
+    { title: 'Deno', image: 'denoland/deno:2', lines: ['CMD ["deno", "run", "-A", "main.ts"]'] },
+  ],
+  [
+    /^bun\.lockb?$/,
+    {
+      title: 'Bun',
+      image: 'oven/bun:1',
+      lines: ['RUN bun install --frozen-lockfile', 'CMD ["bun", "run", "start"]'],
+    },
+  ],
+]
+
+/** With an example that fits. */
+export function findUndetected({ paths }: AppFolder): DetectionError | undefined {
+  for (const [pattern, found] of undetected) {
+    const file = [...paths].find((path) => pattern.test(path))
+    if (file !== undefined)
+      return notDetected(`${found.title} (${file}) is not built by Fairlead itself.`, found)
+  }
+  return undefined
+}
+
+export function nothingFound(): DetectionError {
+  return notDetected('Nothing in the folder says how it is built.', {
+    title: 'the app',
+    image: 'debian:stable-slim',
+    lines: ['RUN make', 'CMD ["./app"]'],
+  })
+}
+
+function notDetected(message: string, { image, lines }: Undetected): DetectionError {
+  const dockerfile = [`FROM ${image}`, 'WORKDIR /app', 'COPY . .', ...lines, 'EXPOSE 8080']
+  const example = [...dockerfile.map((line) => `  ${line}`)].join('\n')
+  return new DetectionError(
+    `${message} Not detected.`,
+    'Add a Dockerfile, such as:\n' +
+      `${example}\n` +
+      'or commands to .fairlead/app.yml, such as:\n' +
+      '  build: { steps: ["make"] }\n' +
+      '  services: { web: { command: ./app } }',
+  )
+}

@@ -1,0 +1,75 @@
+/** Names of the packages that an app of Python asks for. */
+import { posix } from 'node:path'
+import { isObject, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { parse } from 'smol-toml'
+import { type AppFolder, DetectionError } from './detected.ts'
+
+const maxFiles = 20
+
+/** With what `-r` includes. */
+export async function readRequirements(
+  folder: AppFolder,
+  path: string,
+  seen: Set<string> = new Set(),
+): Promise<string[]> {
+  if (seen.has(path) || seen.size >= maxFiles) return []
+  seen.add(path)
+  const names: string[] = []
+  for (const line of ((await folder.read(path)) ?? '').replaceAll(/\\\r?\n/g, ' ').split(/\r?\n/)) {
+    const text = line.replace(/(?:^|\s)#.*$/, '').trim()
+    const included = /^(?:-r|--requirement)[\s=]*(\S+)/.exec(text)?.[1]
+    if (included !== undefined)
+      names.push(
+        ...(await readRequirements(folder, posix.join(posix.dirname(path), included), seen)),
+      )
+    else names.push(...packageOf(text))
+  }
+  return names
+}
+
+export interface PythonProject {
+  readonly packages: readonly string[]
+  /** As they are installed one by one; undefined: the project itself is installed. */
+  readonly requirements: readonly string[] | undefined
+  readonly python: string | undefined
+}
+
+export async function readProject(folder: AppFolder): Promise<PythonProject | undefined> {
+  const text = await folder.read('pyproject.toml')
+  if (text === undefined) return undefined
+  const document = parseToml(text, 'pyproject.toml')
+  const project = objectOf(document['project'])
+  const poetry = objectOf(objectOf(document['tool'])['poetry'])
+  const listed = textsOf(project['dependencies'])
+  const ofPoetry = Object.keys(objectOf(poetry['dependencies']))
+  const constraint = objectOf(poetry['dependencies'])['python']
+  return {
+    packages: [...listed.flatMap(packageOf), ...ofPoetry.map(normalize)],
+    requirements: isObject(document['build-system']) ? undefined : listed,
+    python: textOf(project['requires-python']) ?? textOf(constraint),
+  }
+}
+
+export function parseToml(text: string, file: string): Record<string, unknown> {
+  try {
+    return parse(text)
+  } catch (error) {
+    const [first] = (error as Error).message.split('\n')
+    throw new DetectionError(`${file} is not TOML: ${first}`, `Correct ${file}.`)
+  }
+}
+
+/** The name in `Flask[async]>=3; python_version > "3.8"`, `flask @ https://…` and `git+https://…#egg=flask`; of `fastapi[standard]` its server, too. */
+function packageOf(text: string): string[] {
+  const egg = /#egg=([\w.-]+)/.exec(text)?.[1]
+  if (egg !== undefined) return [normalize(egg)]
+  const [, name, extras = ''] = /^([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?/.exec(text) ?? []
+  if (name === undefined) return []
+  const server = normalize(name) === 'fastapi' && /standard|all/.test(extras) ? ['uvicorn'] : []
+  return [normalize(name), ...server]
+}
+
+/** @see https://packaging.python.org/en/latest/specifications/name-normalization/ */
+function normalize(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_.]+/g, '-')
+}
