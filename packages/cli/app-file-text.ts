@@ -1,0 +1,89 @@
+/** A first app file, with comments that say what else it may have. */
+import type { AttachmentType } from '@fairlead/model/app-file/app-file.ts'
+import type { DetectedApp } from '@fairlead/model/app-file/detect/detected.ts'
+import { stringify } from 'yaml'
+
+export interface FirstAppFile {
+  readonly name: string
+  readonly host: string
+  readonly databases: readonly AttachmentType[]
+  readonly detected: DetectedApp
+  /** Address of the JSON schema, for editors. */
+  readonly schema: string | undefined
+}
+
+const names: Readonly<Record<AttachmentType, string>> = {
+  postgresql: 'db',
+  mariadb: 'db',
+  redis: 'cache',
+  valkey: 'cache',
+}
+
+export function formatAppFile({ name, host, databases, detected, schema }: FirstAppFile): string {
+  const { because, title, release, language } = detected
+  const attached = databases.map((type) => `${names[type]}: ${type}`).join(', ')
+  const lines = [
+    ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`]),
+    `# Found: ${title}${because.length === 0 ? '' : ` (${because.join(', ')})`}. Deploy it with: fairlead deploy`,
+    `application: ${name}`,
+    ...buildLines(language),
+    '',
+    'services:',
+    ...detected.services.flatMap((service) => serviceLines(service, detected, host)),
+    '',
+    ...(release === undefined
+      ? [
+          '# release: COMMAND                  # runs once with the new version, before it gets requests',
+        ]
+      : []),
+    '# env: { LOG_LEVEL: info }',
+    '# secrets: [SESSION_KEY]              # values by: fairlead secret set SESSION_KEY',
+    attached === ''
+      ? '# attach: { db: postgresql }         # a database; its address is in DATABASE_URL'
+      : `attach: { ${attached} }`,
+    '# environments:                       # the first is the target of deploy',
+    `#   staging: { hosts: [staging.${host}] }`,
+    '#   production: {}',
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** Of several programs of Go the chosen one; all else is found again by each build. */
+function buildLines(language: DetectedApp['language']): string[] {
+  if (language.kind !== 'go' || language.target === '.' || language.target.endsWith('...'))
+    return []
+  return [
+    `build: { steps: [${JSON.stringify(`go build -o ${language.binary} ${language.target}`)}] }`,
+  ]
+}
+
+function serviceLines(
+  { name, command, isWeb }: DetectedApp['services'][number],
+  { port, health, language }: DetectedApp,
+  host: string,
+): string[] {
+  if (!isWeb)
+    return [
+      `  ${name}:`,
+      ...(command === undefined ? [] : [`    # command: ${command}`]),
+      '    instances: 1',
+    ]
+  const what = isSite(language) ? 'pages' : 'requests'
+  return [
+    `  ${name}:`,
+    ...(language.kind === 'go' && command !== undefined
+      ? [stringify({ command }).trim()].map((line) => `    ${line}`)
+      : []),
+    ...(language.kind !== 'go' && command !== undefined ? [`    # command: ${command}`] : []),
+    `    hosts: [${host}]${' '.repeat(Math.max(1, 22 - host.length))}# ${what} to these names`,
+    ...(port === undefined ? [] : [`    port: ${port}`]),
+    health === undefined
+      ? '    # health: /healthz               # path that answers when it is ready; else its port is enough'
+      : `    health: ${health}`,
+    '    # instances: 2',
+  ]
+}
+
+function isSite(language: DetectedApp['language']): boolean {
+  return language.kind === 'static' || (language.kind === 'node' && language.pages !== undefined)
+}

@@ -1,0 +1,46 @@
+/** The folder of an app on this machine, for detection. */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AppFolder } from '@fairlead/model/app-file/detect/detected.ts'
+
+/** What no upload has, or no author wrote. */
+const skipped: ReadonlySet<string> = new Set([
+  ...[
+    '.git',
+    '.hg',
+    '.fairlead',
+    'node_modules',
+    '.venv',
+    'venv',
+    '__pycache__',
+    '.next',
+    'target',
+    'vendor',
+  ],
+])
+const maxDepth = 5
+const maxPaths = 20_000
+const maxReadBytes = 4 * 1024 * 1024
+
+export function openAppFolder(root: string): AppFolder {
+  const paths = new Set<string>()
+  collect(root, '', paths)
+  return {
+    paths,
+    read: async (path) => (paths.has(path) ? readSmall(join(root, path)) : undefined),
+  }
+}
+
+function collect(root: string, below: string, paths: Set<string>): void {
+  for (const entry of readdirSync(join(root, below), { withFileTypes: true })) {
+    if (paths.size >= maxPaths) return
+    const path = below === '' ? entry.name : `${below}/${entry.name}`
+    if (entry.isFile()) paths.add(path)
+    else if (entry.isDirectory() && !skipped.has(entry.name) && path.split('/').length < maxDepth)
+      collect(root, path, paths)
+  }
+}
+
+function readSmall(file: string): string | undefined {
+  return statSync(file).size > maxReadBytes ? undefined : readFileSync(file, 'utf8')
+}

@@ -1,0 +1,192 @@
+/** `fairlead init`: looks at the folder, asks at most three questions, and writes the app file. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { AttachmentType } from '@fairlead/model/app-file/app-file.ts'
+import type { AppFolder, DetectedApp } from '@fairlead/model/app-file/detect/detected.ts'
+import { type CommandContext, defineCommand } from '../command.ts'
+import { exitCodes, Failure, misuse } from '../failure.ts'
+
+const appFilePath = '.fairlead/app.yml'
+const databaseTypes = ['postgresql', 'mariadb', 'redis', 'valkey'] as const
+
+interface InitFlags {
+  readonly force: boolean
+  readonly name: string | undefined
+  readonly host: string | undefined
+  readonly database: string | undefined
+  readonly program: string | undefined
+}
+
+export const init = defineCommand({
+  name: 'init',
+  summary: 'look at this folder and write .fairlead/app.yml',
+  group: 'app',
+  help: 'Asks for name, host and database. Without a terminal, flags or what was found answer.',
+  options: {
+    force: { type: 'switch', summary: 'replace an existing file' },
+    name: { type: 'text', value: 'NAME', summary: 'name of the application' },
+    host: { type: 'text', value: 'HOST', summary: 'name of the host, such as shop.example' },
+    database: {
+      type: 'text',
+      value: 'TYPE',
+      summary: 'database beside it',
+      choices: [...databaseTypes, 'none'],
+    },
+    program: { type: 'text', value: 'FOLDER', summary: 'program of several in cmd/ of Go' },
+  },
+  run: async (context, flags) => {
+    const file = join(context.cwd, appFilePath)
+    if (existsSync(file) && !flags.force)
+      throw misuse(
+        `${appFilePath} exists already.`,
+        'Edit it, or replace it with: fairlead init --force',
+      )
+    const { openAppFolder } = await import('../app-folder.ts')
+    const folder = openAppFolder(context.cwd)
+    const detected = await detectApp(context, folder, flags)
+    const found = `${detected.title}${detected.because.length === 0 ? '' : `, by ${detected.because.join(', ')}`}`
+    context.output.note(`Found: ${found}`)
+    for (const { name, command } of detected.services)
+      context.output.note(
+        `  ${name}: ${command ?? (detected.language.kind === 'container' ? 'command of the image' : 'pages')}`,
+      )
+    const name = await askName(context, folder, flags)
+    const host = await askHost(context, name, flags)
+    const databases = await askDatabase(context, detected, flags)
+    const { formatAppFile } = await import('../app-file-text.ts')
+    const text = formatAppFile({ name, host, databases, detected, schema: schemaAddress(context) })
+    await checkText(text)
+    mkdirSync(join(context.cwd, '.fairlead'), { recursive: true })
+    writeFileSync(file, text)
+    context.output.result(
+      { file: appFilePath, application: name, host, databases, found: detected },
+      `${appFilePath} is written. Deploy with: fairlead deploy`,
+    )
+    return exitCodes.done
+  },
+})
+
+async function detectApp(
+  { questions }: CommandContext,
+  folder: AppFolder,
+  { program }: InitFlags,
+): Promise<DetectedApp> {
+  const { detect } = await import('@fairlead/model/app-file/detect/detect.ts')
+  const { DetectionError } = await import('@fairlead/model/app-file/detect/detected.ts')
+  try {
+    return await detect(folder, { command: program })
+  } catch (error) {
+    if (!(error instanceof DetectionError)) throw error
+    const { message, remedy, choices } = error
+    if (choices.length === 0)
+      throw new Failure(exitCodes.misuse, 'NOT_DETECTED', message, { remedy, cause: error })
+    const command = await questions.choose({
+      message: `${message} Which one answers requests?`,
+      flag: `--program ${choices[0]}`,
+      choices: choices.map((value) => ({ name: value, value })),
+    })
+    return detect(folder, { command })
+  }
+}
+
+async function askName(
+  { cwd, questions }: CommandContext,
+  folder: AppFolder,
+  { name }: InitFlags,
+): Promise<string> {
+  const { names } = await import('@fairlead/model/app-file/values.ts')
+  const check = (answer: string): true | string =>
+    names.application.test(answer) ||
+    'A name has at most 50 lower-case letters and digits, and begins with a letter.'
+  if (name !== undefined) {
+    const verdict = check(name)
+    if (verdict !== true) throw misuse(`"${name}" is no name of an application.`, verdict)
+    return name
+  }
+  const suggested =
+    toName((await packageName(folder)) ?? basename(cwd)) ?? toName(basename(cwd)) ?? 'app'
+  if (!questions.canAsk) return suggested
+  return questions.text({
+    message: 'Name of the application',
+    flag: '--name',
+    default: suggested,
+    check,
+  })
+}
+
+async function packageName(folder: AppFolder): Promise<string | undefined> {
+  const text = await folder.read('package.json')
+  return /"name"\s*:\s*"(?:@[^/"]+\/)?([^"]+)"/.exec(text ?? '')?.[1]
+}
+
+function toName(text: string): string | undefined {
+  const name = text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '')
+    .replace(/^\d+/, '')
+    .slice(0, 50)
+  return name === '' ? undefined : name
+}
+
+async function askHost(
+  { questions }: CommandContext,
+  name: string,
+  { host }: InitFlags,
+): Promise<string> {
+  const { readHostPlace } = await import('@fairlead/base/names/host-name.ts')
+  const check = (answer: string): true | string => {
+    const found = readHostPlace(answer)
+    return typeof found === 'string' ? `"${answer}" ${found}.` : true
+  }
+  if (host !== undefined) {
+    const verdict = check(host)
+    if (verdict !== true) throw misuse(verdict, 'Give a name such as shop.example.')
+    return host
+  }
+  // Browsers look for such names on their own machine.
+  const local = `${name}.localhost`
+  if (!questions.canAsk) return local
+  return questions.text({
+    message: 'Host that it answers on',
+    flag: '--host',
+    default: local,
+    check,
+  })
+}
+
+async function askDatabase(
+  { questions }: CommandContext,
+  { databases }: DetectedApp,
+  { database }: InitFlags,
+): Promise<readonly AttachmentType[]> {
+  const given = databaseTypes.find((type) => type === database)
+  if (given !== undefined) return [given]
+  if (database !== undefined || !questions.canAsk) return []
+  const usual = databases.length === 0 ? [] : [databases]
+  const single = databaseTypes
+    .map((type) => [type])
+    .filter((types) => types.join() !== databases.join())
+  const choices = [...usual, [], ...single].map((types) => ({
+    name: types.length === 0 ? 'none' : types.join(' and '),
+    value: types,
+  }))
+  return questions.choose<readonly AttachmentType[]>({
+    message: 'Database beside it',
+    flag: '--database',
+    choices,
+  })
+}
+
+function schemaAddress({ session }: CommandContext): string | undefined {
+  try {
+    return `${session.target().url}/apps/schema`
+  } catch {
+    return undefined
+  }
+}
+
+async function checkText(text: string): Promise<void> {
+  const { formatProblem, readAppFile } = await import('@fairlead/model/app-file/read-app-file.ts')
+  const [problem] = readAppFile(text).problems ?? []
+  if (problem !== undefined) throw new Error(formatProblem(problem))
+}
