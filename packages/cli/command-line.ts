@@ -136,7 +136,7 @@ function overview(): string {
   const list = (rows: readonly (readonly [string, string])[]) =>
     rows.map(([name, summary]) => `  ${name.padEnd(width)} ${summary}`).join('\n')
   const sections = Object.entries(groups).map(([group, title]) => {
-    const entries = commands.filter((entry) => entry.group === group)
+    const entries = commands.filter((entry) => entry.group === group && !entry.isHidden)
     return entries.length === 0
       ? ''
       : `${title}\n${list(entries.map(({ name, summary }) => [name, summary]))}\n\n`

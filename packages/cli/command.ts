@@ -60,6 +60,8 @@ interface CommandBase {
   readonly summary: string
   /** Paragraphs and examples below the options. */
   readonly help?: string
+  /** Called by scripts only, so the list leaves it out. */
+  readonly isHidden?: boolean
 }
 
 interface RunnableCommand<O extends OptionSpecs> extends CommandBase {

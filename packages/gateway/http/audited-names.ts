@@ -18,6 +18,7 @@ const namedByQuery: ReadonlySet<string> = new Set([
   'executionType',
   'ids',
   'job',
+  'reason',
   'reference',
   'region',
   'stageId',
@@ -50,6 +51,7 @@ export function namesInBody(body: unknown): Record<string, string> {
   note('id', all(objects, 'id'))
   note('name', all(objects, 'name'))
   note('username', all(objects, 'username'))
+  note('reason', all(objects, 'reason'))
   note('application', [...objects, ...jobs].flatMap(applicationsOf))
   note('jobs', all(jobs, 'type'))
   return found

@@ -25,6 +25,7 @@ import {
 import type { UiAddress } from './redirect-target.ts'
 import { RequestLogin } from './request-login.ts'
 import type { LoginSettings } from './settings.ts'
+import type { DeviceLogins } from './tokens/device-logins.ts'
 import type { Tokens } from './tokens/tokens.ts'
 
 type Given =
@@ -56,6 +57,8 @@ export interface LoginMethods {
   readonly methods: readonly LoginMethod[]
   readonly prepareUser: PrepareUser
   readonly tokens: Tokens | undefined
+  /** Logins that wait for a confirmation in a browser; undefined without tokens. */
+  readonly devices: DeviceLogins | undefined
 }
 
 export async function openLogin(options: LoginOptions): Promise<Login> {
@@ -81,8 +84,10 @@ export async function openMethods(
   for (const { type, settings } of active) methods.push(await type.open(settings, context))
   const { prepareUser } = context
   const forTokens = await openTokenLogin(options, methods, prepareUser)
-  if (forTokens === undefined) return { methods, prepareUser, tokens: undefined }
-  return { methods: [forTokens.method, ...methods], prepareUser, tokens: forTokens.tokens }
+  if (forTokens === undefined)
+    return { methods, prepareUser, tokens: undefined, devices: undefined }
+  const { tokens, devices, method } = forTokens
+  return { methods: [method, ...methods], prepareUser, tokens, devices }
 }
 
 function createContext(options: MethodOptions, secrets: LoginSecrets): MethodContext {
@@ -107,11 +112,12 @@ async function openTokenLogin(
   options: MethodOptions,
   methods: readonly LoginMethod[],
   prepareUser: PrepareUser,
-): Promise<{ tokens: Tokens; method: LoginMethod } | undefined> {
+): Promise<{ tokens: Tokens; devices: DeviceLogins; method: LoginMethod } | undefined> {
   const { settings, permissions, dataDir, redis, log, keep, now } = options
   if (settings.tokens === undefined || methods.length === 0) return undefined
-  const [{ openTokens }, { TokenLogin }] = await Promise.all([
+  const [{ openTokens }, { openDeviceLogins }, { TokenLogin }] = await Promise.all([
     import('./tokens/tokens.ts'),
+    import('./tokens/device-logins.ts'),
     import('./tokens/token-login.ts'),
   ])
   const eraOf = (username: string, methodName: string) => {
@@ -119,9 +125,11 @@ async function openTokenLogin(
     return current === 'gone' ? undefined : current?.tokenEra
   }
   const tokens = keep(openTokens({ settings: settings.tokens, dataDir, redis, log, eraOf, now }))
+  const devices = keep(openDeviceLogins({ dataDir, redis, log, now }))
   const { legacyPortLogin } = settings
   return {
     tokens,
+    devices,
     method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }),
   }
 }
@@ -158,16 +166,18 @@ export class Login implements LoginEnding {
   readonly #completed: CompletedLogins
   readonly #returned = new WeakMap<RequestState, { id: string; target: string | undefined }>()
   readonly tokens: Tokens | undefined
+  readonly devices: DeviceLogins | undefined
 
   constructor(
     options: LoginOptions,
-    { methods, prepareUser, tokens }: LoginMethods,
+    { methods, prepareUser, tokens, devices }: LoginMethods,
     keys: LoginSecrets,
   ) {
     const { sessions, permissions, accounts, settings, redis, now } = options
     this.#options = options
     this.sessions = sessions
     this.tokens = tokens
+    this.devices = devices
     this.#methods = methods
     this.#prepareUser = prepareUser
     this.#loops = new LoopBreaker({ contextPath: options.contextPath, now })

@@ -18,6 +18,8 @@ export const alwaysOpen: readonly OpenPath[] = [
   { path: '/auth/user', identity: 'if-known' },
   { path: '/auth/loggedOut', identity: 'none' },
   { path: '/auth/logout', methods: ['GET', 'POST', 'PUT', 'DELETE'], identity: 'none' },
+  { path: '/auth/device', methods: ['POST'], identity: 'none' },
+  { path: '/auth/device/token', methods: ['POST'], identity: 'none' },
   { path: '/health', identity: 'none' },
   { path: '/livez', identity: 'none' },
   { path: '/readyz', identity: 'none' },

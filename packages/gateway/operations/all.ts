@@ -11,6 +11,7 @@ import { buildOperations, integrationOperations } from './resources/builds.ts'
 import { canaryOperations } from './resources/canaries.ts'
 import { capabilityOperations } from './resources/capabilities.ts'
 import { deliveryOperations } from './resources/delivery.ts'
+import { deviceLoginOperations } from './resources/device-logins.ts'
 import { entityTagOperations } from './resources/entity-tags.ts'
 import { environmentOperations } from './resources/environments.ts'
 import {
@@ -159,7 +160,7 @@ const rows: readonly (readonly [
       ...adminOperations,
     ],
   ],
-  ['API tokens', 'Credentials of programs.', apiTokenOperations],
+  ['API tokens', 'Credentials of programs.', [...apiTokenOperations, ...deviceLoginOperations]],
   [
     'Triggers',
     'Events from outside, timers, notifications, and what stages and expressions may use.',

@@ -7,7 +7,7 @@ import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import { z } from 'zod'
 import type { RequestState, User } from '../../http/request-state.ts'
 import type { Principal, StoredToken } from '../../login/tokens/token-store.ts'
-import type { Tokens } from '../../login/tokens/tokens.ts'
+import type { IssuedToken as Issued, Tokens } from '../../login/tokens/tokens.ts'
 import { requireAdministrator } from '../access/application-access.ts'
 import { get, operationsWith, post } from '../declare.ts'
 import { adminOnly, demandsNothing, open } from '../demands.ts'
@@ -36,7 +36,7 @@ const ApiToken = z
   .meta({ id: 'ApiToken' })
 type ApiToken = z.infer<typeof ApiToken>
 
-const IssuedToken = ApiToken.extend({
+export const IssuedToken = ApiToken.extend({
   token: z.string().describe('The secret. It is not shown again.'),
 }).meta({
   id: 'IssuedApiToken',
@@ -200,7 +200,7 @@ async function create(
       operations: checkOperations(wanted.operations ?? undefined, platform),
     },
   })
-  return { ...toToken(issued.token), token: issued.text }
+  return toIssuedToken(issued)
 }
 
 /** A limit that is misspelt would be no limit. @throws {GatewayError} BAD_ARGUMENT */
@@ -295,8 +295,7 @@ async function rotate(
       `Only ${token.principal.id} may have the secret of this token. You may revoke it.`,
     )
   }
-  const issued = await tokens.rotate(token.id, { by, renews, overlapMs })
-  return { ...toToken(issued.token), token: issued.text }
+  return toIssuedToken(await tokens.rotate(token.id, { by, renews, overlapMs }))
 }
 
 async function findManaged(request: OperationRequest, platform: Platform) {
@@ -325,6 +324,11 @@ function checkOperations(
     'BAD_ARGUMENT',
     `There is no operation "${unknown.slice(0, 100)}". GET /openapi.json lists all of them.`,
   )
+}
+
+/** With the secret, for the one answer that shows it. */
+export function toIssuedToken({ token, text }: Issued): z.infer<typeof IssuedToken> {
+  return { ...toToken(token), token: text }
 }
 
 function toToken({ secret, limits, principal, ...token }: StoredToken): ApiToken {
