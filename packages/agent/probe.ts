@@ -51,19 +51,24 @@ function requestOnce(
   target: ProbeTarget & { kind: 'http' },
   resolve: Resolve,
 ): { destroy(): unknown } {
-  const { host, port, path } = target
+  const { host, port, path, status, hostHeader } = target
   const sent = http.request({
     host,
     port,
     path,
     agent: false,
-    headers: { 'user-agent': 'Fairlead health check' },
+    headers: {
+      'user-agent': 'Fairlead health check',
+      ...(hostHeader !== undefined && { host: hostHeader }),
+    },
   })
   sent.once('response', ({ statusCode = 0 }) => {
+    const isHealthy = status === undefined ? statusCode < 400 : statusCode === status
+    const asked = hostHeader === undefined ? '' : ` to the Host ${hostHeader}`
     resolve(
-      statusCode < 400
+      isHealthy
         ? { kind: 'healthy' }
-        : unhealthy(`${nameOf(target)} answered with status ${statusCode}`),
+        : unhealthy(`${nameOf(target)} answered with status ${statusCode}${asked}`),
     )
   })
   sent.on('error', (error) => resolve(toFailure(target, error)))

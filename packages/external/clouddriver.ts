@@ -90,6 +90,8 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
         ({ name }) => name,
       ),
     serverGroups: (application, as) => list(pathTo`/applications/${application}/serverGroups`, as),
+    loadBalancers: (application, as) =>
+      list(pathTo`/applications/${application}/loadBalancers`, as),
     serverGroup: (place, as) =>
       found(`/serverGroups${named(place)}`, as, serverGroupReader(place.account)),
     cluster: (place, as) => found(clusterPath(place), as, clusterReader(place.account)),

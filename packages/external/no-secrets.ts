@@ -9,6 +9,7 @@ export const noSecrets: SecretValues = {
     if (first === undefined) return { value, secrets: [], versions: [] }
     throw absent(`secret:${first}`)
   },
+  isSet: () => false,
   seal: refuse,
   unseal: refuse,
   reseal: refuse,

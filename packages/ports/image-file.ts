@@ -71,6 +71,21 @@ export const Readiness = z
       .optional()
       .describe('Path of an HTTP request; a status below 400 means ready.'),
     tcp: z.boolean().optional().describe('Ready as soon as the port accepts connections.'),
+    running: z
+      .boolean()
+      .optional()
+      .describe('Ready as soon as it runs, for programs that listen on no port.'),
+    status: z
+      .int()
+      .min(200)
+      .max(399)
+      .optional()
+      .describe('With `path`: the only status that means ready.'),
+    host: z
+      .string()
+      .regex(/^[A-Za-z0-9.:_-]{1,255}$/, 'it must be the name of a host')
+      .optional()
+      .describe('With `path`: sent as `Host`. Default: the address of the instance.'),
     intervalSeconds: z
       .number()
       .min(0.1)
@@ -85,8 +100,8 @@ export const Readiness = z
       .describe('Seconds that a probe may take.'),
   })
   .refine(
-    ({ path, tcp }) => (path === undefined) !== (tcp !== true),
-    'give either "path" or "tcp: true"',
+    ({ path, tcp, running }) => [path !== undefined, tcp, running].filter(Boolean).length === 1,
+    'give one of "path", "tcp: true" and "running: true"',
   )
 
 const VolumeFields = z.strictObject({

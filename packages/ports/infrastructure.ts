@@ -49,6 +49,7 @@ export interface Infrastructure {
   /** Of all accounts. */
   clusterNames(application: string, as: Caller): Promise<string[]>
   serverGroups(application: string, as: Caller): Promise<JsonObject[]>
+  loadBalancers(application: string, as: Caller): Promise<JsonObject[]>
   serverGroup(place: NamedPlace, as: Caller): Promise<CloudServerGroup | undefined>
   /** Server groups of a cluster. */
   cluster(place: ClusterPlace, as: Caller): Promise<CloudServerGroup[] | undefined>

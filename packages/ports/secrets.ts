@@ -42,6 +42,8 @@ export interface Revealed<T> {
 }
 
 export interface SecretValues {
+  /** Whether a name of a stored secret has a value for the application or account; false where secrets are not kept. */
+  isSet(name: string, of: Pick<SecretUse, 'application' | 'account'>): boolean
   /**
    * A copy of JSON data with values in place of references; itself where there are none.
    *

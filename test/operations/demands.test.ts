@@ -124,6 +124,12 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   ],
   'can name no application': [
     'body of POST /applications/{application}/findings',
+    'body of POST /apps/{application}/plan',
+    'body of POST /apps/{application}/deployments',
+    'body of POST /apps/{application}/rollback',
+    'body of POST /apps/{application}/promotions',
+    'body of PUT /apps/{application}/scale',
+    'body of PUT /apps/{application}/secrets/{name}',
     'body of POST /auth/apiTokens',
     'body of POST /auth/apiTokens/{id}/rotate',
     'body of POST /auth/device',

@@ -75,8 +75,14 @@ export type ProbeTarget = {
   readonly timeoutMs: number
 } & (
   | { readonly kind: 'tcp' }
-  /** Ready while the answer's status is below 400. */
-  | { readonly kind: 'http'; readonly path: string }
+  | {
+      readonly kind: 'http'
+      readonly path: string
+      /** Ready while the answer has it; undefined: while its status is below 400. */
+      readonly status?: number | undefined
+      /** Header `Host`; undefined: the address. */
+      readonly hostHeader?: string | undefined
+    }
 )
 export type Probe = ProbeTarget & { readonly intervalMs: number }
 

@@ -9,6 +9,9 @@ import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import { automaticUserOfChild } from '@fairlead/ports/rights/automatic-user.ts'
 import { toStorageError } from '@fairlead/ports/storage-error.ts'
 import type { FastifyError, FastifyInstance } from 'fastify'
+import { appMigrations } from '../apps/app-store.ts'
+import { Apps } from '../apps/apps.ts'
+import { appRoutes } from '../apps/routes.ts'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import { checkControl } from './authorization.ts'
 import { Engine } from './engine.ts'
@@ -37,7 +40,7 @@ const defaultAttemptMs = 15 * 60_000
 export const orchestrationBackend: Backend = {
   service: 'orca',
   migrations: orchestrationMigrations,
-  partMigrations: { notices: noticeMigrations },
+  partMigrations: { notices: noticeMigrations, apps: appMigrations },
   open: openOrchestration,
 }
 
@@ -48,6 +51,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
   const engine = createEngine(context, { outside, store, notices })
   engine.changes.listen(context.stateChanged)
   const texts = new KeptTexts()
+  const apps = new Apps(context, engine)
   return {
     ports: { executions: executionsOf(engine) },
     routes(app) {
@@ -66,6 +70,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       executionRoutes(app, engine, texts)
       stageRoutes(app, engine)
       expressionRoutes(app, engine)
+      appRoutes(app, apps)
     },
     start: () => {
       engine.start()

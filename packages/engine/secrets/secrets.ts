@@ -78,6 +78,12 @@ export class Secrets implements SecretValues {
     }
   }
 
+  isSet(name: string, of: Pick<SecretUse, 'application' | 'account'>): boolean {
+    return ownersOf({ ...of, user: '', place: '' }).some(
+      ({ kind, owner }) => this.#store.find(scopeOf(kind, owner), name) !== undefined,
+    )
+  }
+
   seal(text: string, place: string): string {
     return encrypt(text, sealedPlace(place), this.#keys.forWriting())
   }

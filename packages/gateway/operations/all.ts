@@ -5,6 +5,7 @@ import { accountOperations } from './resources/accounts.ts'
 import { apiTokenOperations } from './resources/api-tokens.ts'
 import { appSourceOperations } from './resources/app-sources.ts'
 import { applicationOperations, projectOperations } from './resources/applications.ts'
+import { appOperations } from './resources/apps.ts'
 import { auditOperations } from './resources/audit.ts'
 import { adminOperations, authOperations, loginSessionOperations } from './resources/auth.ts'
 import { buildOperations, integrationOperations } from './resources/builds.ts'
@@ -84,6 +85,11 @@ const rows: readonly (readonly [
     [...applicationOperations, ...environmentOperations, ...deliveryOperations],
   ],
   ['Apps', 'Folders from which images of apps are built.', appSourceOperations],
+  [
+    'Apps',
+    'What app files compile to, with deployments, rollbacks and state of each environment.',
+    appOperations,
+  ],
   [
     'Pipelines',
     'Definitions of pipelines and of deployment strategies, with their revisions.',

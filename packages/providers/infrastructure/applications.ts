@@ -320,6 +320,11 @@ function ownResources(kind: 'serverGroupManagers' | 'rawResources'): RouteHandle
 
 const reads = ['application', 'account'] as const
 
+export const loadBalancersOfApplication = get(
+  '/applications/:application/loadBalancers',
+  loadBalancers,
+  ['application'],
+)
 export const serverGroupsOfApplication = get(
   '/applications/:application/serverGroups',
   serverGroups,
@@ -359,7 +364,7 @@ export const applicationRoutes: InfrastructureRoute[] = [
   ]),
   get('/applications/:application/rawResources', ownResources('rawResources'), ['application']),
 
-  get('/applications/:application/loadBalancers', loadBalancers, ['application']),
+  loadBalancersOfApplication,
   get('/applications/:application/functions', none),
   get('/functions', none),
 

@@ -39,6 +39,7 @@ import {
   jobById,
   jobFileByName,
   jobRemoval,
+  loadBalancersOfApplication,
   propertiesOfPod,
   serverGroupByName,
   serverGroupsOfApplication,
@@ -124,6 +125,8 @@ export function createPort(infrastructure: EmbeddedInfrastructure): Infrastructu
       ),
     serverGroups: (application, as) =>
       list(objectOf, find(serverGroupsOfApplication, { params: { application } }, as)),
+    loadBalancers: (application, as) =>
+      list(objectOf, find(loadBalancersOfApplication, { params: { application } }, as)),
     serverGroup: (params, as) =>
       one(serverGroupReader(params.account), find(serverGroupByName, { params }, as)),
     cluster: (params, as) =>

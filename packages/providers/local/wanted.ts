@@ -219,7 +219,8 @@ function toInstanceEnvironment(
   }
 }
 
-function toProbe({ ready }: GroupProgram, host: string, port: number): Probe {
+function toProbe({ ready }: GroupProgram, host: string, port: number): Probe | undefined {
+  if (ready.running === true) return undefined
   const times = {
     host,
     port,
@@ -228,7 +229,12 @@ function toProbe({ ready }: GroupProgram, host: string, port: number): Probe {
   }
   return ready.path === undefined
     ? { ...times, kind: 'tcp' }
-    : { ...times, kind: 'http', path: ready.path }
+    : {
+        ...times,
+        kind: 'http',
+        path: ready.path,
+        ...definedOf({ status: ready.status, hostHeader: ready.host }),
+      }
 }
 
 function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {

@@ -30,6 +30,7 @@ const oneSecret: Backend = {
           ) as typeof value
           return { value: revealed, secrets: isUsed ? [secretValue] : [], versions: [] }
         },
+        isSet: () => false,
         seal: (text) => text,
         unseal: (text) => text,
         reseal: (text) => text,

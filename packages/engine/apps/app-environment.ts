@@ -1,0 +1,65 @@
+/** Names of what an environment of an app file runs, and the file with all its environments. */
+import { createHash } from 'node:crypto'
+import { PortError } from '@fairlead/base/port-error.ts'
+import {
+  type AppHere,
+  environmentsOf,
+  mergeEnvironment,
+} from '@fairlead/model/app-file/merge-environment.ts'
+import { appFilePath, formatProblem, readAppFile } from '@fairlead/model/app-file/read-app-file.ts'
+import type { Command } from '@fairlead/model/app-file/values.ts'
+
+/** An app file whose environments are worked out, in the order of promotion. */
+export interface ReadApp {
+  readonly application: string
+  /** Of the text of the file. */
+  readonly digest: string
+  readonly environments: readonly AppHere[]
+}
+
+const primary = 'production'
+
+/** @throws {PortError} 400 with all that is wrong, each with its line */
+export function readApp(text: string): ReadApp {
+  const { file, problems } = readAppFile(text)
+  if (file === undefined) {
+    const count = problems.length === 1 ? 'an error' : `${problems.length} errors`
+    throw new PortError(
+      400,
+      `${appFilePath} has ${count}. ${problems.map((each) => formatProblem(each)).join(' ')}`,
+      { errors: problems },
+    )
+  }
+  return {
+    application: file.application,
+    digest: createHash('sha256').update(text).digest('hex'),
+    environments: environmentsOf(file).map((name) => mergeEnvironment(file, name)),
+  }
+}
+
+/** Name of the cluster of a service. */
+export function clusterOf(
+  { application, environment }: Pick<AppHere, 'application' | 'environment'>,
+  service: string,
+): string {
+  return environment === primary
+    ? `${application}-${service}`
+    : `${application}-${environment}-${service}`
+}
+
+/** Stack and detail of that name: the stack ends at the first hyphen. */
+export function clusterParts(
+  application: string,
+  cluster: string,
+): { readonly stack: string; readonly freeFormDetails?: string } {
+  const rest = cluster.slice(application.length + 1)
+  const end = rest.indexOf('-')
+  return end === -1
+    ? { stack: rest }
+    : { stack: rest.slice(0, end), freeFormDetails: rest.slice(end + 1) }
+}
+
+/** A text is run by a shell, which it replaces. */
+export function commandWords(command: Command): string[] {
+  return typeof command === 'string' ? ['sh', '-c', `exec ${command}`] : [...command]
+}

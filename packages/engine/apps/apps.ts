@@ -1,0 +1,671 @@
+/** Apps: from the file that a user sends to a run that deploys it, and what is known of them. */
+import { definedOf, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
+import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
+import { toGroup } from '@fairlead/model/environments/running.ts'
+import type { BackendContext } from '@fairlead/ports/backend.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
+import type { Engine } from '../orchestration/engine.ts'
+import { startPipeline } from '../orchestration/executions.ts'
+import { prepareTask } from '../orchestration/submission/prepare-task.ts'
+import { readAccountPlace } from './account-places.ts'
+import { clusterOf, type ReadApp, readApp } from './app-environment.ts'
+import {
+  isFromAppFile,
+  loadPresent,
+  type ObjectPlan,
+  planObjects,
+  writeObjects,
+} from './app-objects.ts'
+import { type AppRun, type AppRunKind, AppStore, type StoredApp } from './app-store.ts'
+import {
+  type AppPlace,
+  compileApplication,
+  compileEnvironment,
+  deploymentStages,
+  deployPipelineName,
+} from './compile.ts'
+import { servingClusters, stopOf, stopStages, withConstraints } from './run-stages.ts'
+import { statusOf } from './status.ts'
+
+export interface AppOrder {
+  readonly application: string
+  readonly file: string
+  /** Undefined: the first one of the file. */
+  readonly environment: string | undefined
+}
+
+export interface DeploymentOrder extends AppOrder {
+  /** Such as `shop:7-4f7c2d1`, which exists. */
+  readonly image: string
+  readonly message: string | undefined
+  /** Whether what was edited elsewhere is written over. */
+  readonly overwrite: boolean
+}
+
+export interface RollbackOrder {
+  readonly application: string
+  readonly environment: string | undefined
+  /** Undefined: the version that ran before. */
+  readonly to: string | undefined
+  readonly dryRun: boolean
+}
+
+export interface PromotionOrder {
+  readonly application: string
+  /** Undefined: the second environment. */
+  readonly to: string | undefined
+  readonly message: string | undefined
+}
+
+export interface ScaleOrder {
+  readonly application: string
+  readonly environment: string | undefined
+  /** Numbers of instances by service. */
+  readonly services: Readonly<Record<string, number>>
+}
+
+/** An app file with the objects that it needs. */
+interface PlannedApp {
+  readonly app: ReadApp
+  readonly here: AppHere
+  readonly placeOf: (here: AppHere) => AppPlace
+  readonly objects: readonly ObjectPlan[]
+  readonly isEjected: boolean
+}
+
+/** An app that was deployed, by its last file. */
+interface KnownApp {
+  readonly app: ReadApp
+  readonly stored: StoredApp
+}
+
+interface RunOrder {
+  readonly here: AppHere
+  readonly kind: AppRunKind
+  readonly image: string
+  readonly file: string
+  readonly message: string | undefined
+  /** The definition that runs, under the id of the stored one. */
+  readonly definition: JsonObject
+}
+
+const runsLookedAt = 200
+
+export class Apps {
+  readonly #store: AppStore
+  readonly #context: BackendContext
+  readonly #engine: Engine
+  /** The last change of each application: two deployments write its objects one after the other. */
+  readonly #turns = new Map<string, Promise<unknown>>()
+
+  constructor(context: BackendContext, engine: Engine) {
+    this.#context = context
+    this.#engine = engine
+    this.#store = new AppStore(context.db)
+  }
+
+  /** What a deployment would create or change; nothing is written. @throws {PortError} 400 with all errors of the file */
+  async plan(order: AppOrder, as: Caller): Promise<JsonObject> {
+    const planned = await this.#plan(order, as)
+    return { ...toPlanView(planned), environment: planned.here.environment }
+  }
+
+  /** @throws {PortError} 400 with all errors of the file, or naming the first object that could not be written */
+  async deploy(order: DeploymentOrder, as: Caller): Promise<JsonObject> {
+    return this.#inTurn(order.application, () => this.#deploy(order, 'deployment', as))
+  }
+
+  async #deploy(order: DeploymentOrder, kind: AppRunKind, as: Caller): Promise<JsonObject> {
+    const { application, file, image, message, overwrite } = order
+    const planned = await this.#plan(order, as)
+    const { app, here, placeOf, objects, isEjected } = planned
+    if (!isEjected) {
+      const { ports } = this.#context
+      await writeObjects(objects, overwrite, { application, ports, store: this.#store, as })
+      this.#store.keepFile(application, { file, digest: app.digest })
+    }
+    const definition = await this.#storedPipeline(application, here.environment, as)
+    const stages = isEjected
+      ? objectsOf(definition['stages'])
+      : [
+          ...withConstraints(objectsOf(definition['stages']), {
+            here,
+            place: placeOf(here),
+            before: beforeOf(app, here, placeOf),
+            image,
+            version: versionOf(image),
+          }),
+          ...(await this.#stopsOf(here, placeOf(here), as)),
+        ]
+    const run = await this.#start(
+      { here, kind, image, file, message, definition: { ...definition, stages } },
+      as,
+    )
+    return { ...toPlanView(planned), ...run }
+  }
+
+  /** @throws {PortError} 404 for an app that was not deployed by a file */
+  async status(application: string, as: Caller): Promise<JsonObject> {
+    const { app, stored } = this.#known(application)
+    const groups = await this.#context.ports.infrastructure.serverGroups(application, as)
+    return statusOf({ app, stored, groups, store: this.#store, engine: this.#engine })
+  }
+
+  /** Deploys a version again, as its file had it, without its release. @throws {PortError} 400 naming the versions that are kept */
+  async rollback(order: RollbackOrder, as: Caller): Promise<JsonObject> {
+    const { application, environment, to } = order
+    return this.#inTurn(application, async () => {
+      const { app } = this.#known(application)
+      const current = chooseEnvironment(app, environment)
+      const kept = await this.#keptVersions(current, as)
+      const serving = await this.#servingVersion(current, as)
+      const target =
+        to === undefined
+          ? kept.find(({ version }) => version !== serving)
+          : kept.find(({ version }) => version === to)
+      if (target === undefined) throw notKept(current.environment, to, kept)
+      const former = chooseEnvironment(readApp(target.file), current.environment)
+      const place = await this.#placeOf(former, as)
+      const change = { environment: current.environment, from: serving ?? null, to: target.version }
+      if (order.dryRun)
+        return { ...change, image: target.image, services: former.services.map(({ name }) => name) }
+      const stored = await this.#storedPipeline(application, current.environment, as)
+      const extra = servingClusters(current).filter(
+        (cluster) => !servingClusters(former).includes(cluster),
+      )
+      const stages = [
+        ...deploymentStages(former, place).filter(({ refId }) => refId !== 'release'),
+        ...stopStages({ here: former, place, clusters: extra }),
+      ].map(withoutRelease)
+      const run = await this.#start(
+        {
+          here: former,
+          kind: 'rollback',
+          image: target.image,
+          file: target.file,
+          message: `Roll back to ${target.version}`,
+          definition: { ...stored, stages },
+        },
+        as,
+      )
+      return { ...change, ...run }
+    })
+  }
+
+  /** Deploys what the environment before serves, once its constraints hold. @throws {PortError} 400 */
+  async promote({ application, to, message }: PromotionOrder, as: Caller): Promise<JsonObject> {
+    return this.#inTurn(application, async () => {
+      const { app } = this.#known(application)
+      const target = to === undefined ? app.environments[1] : chooseEnvironment(app, to)
+      const index = target === undefined ? -1 : app.environments.indexOf(target)
+      const source = app.environments[index - 1]
+      if (target === undefined || source === undefined)
+        throw new PortError(
+          400,
+          `Nothing lies before ${target?.environment ?? 'it'}: a promotion needs two environments in the app file. Deploy to it with --env.`,
+        )
+      const serving = await this.#servingVersion(source, as)
+      const from = this.#store
+        .runs(application, source.environment, runsLookedAt)
+        .find(({ version }) => version === serving)
+      if (from === undefined)
+        throw new PortError(
+          400,
+          `The environment ${source.environment} serves no version of ${application} that was deployed from its file, so there is nothing to promote.`,
+        )
+      const order = {
+        application,
+        file: from.file,
+        environment: target.environment,
+        image: from.image,
+        message,
+        overwrite: false,
+      }
+      return this.#deploy(order, 'promotion', as)
+    })
+  }
+
+  /** Holds until the file has another number. @throws {PortError} 400 for a service that is not there */
+  async scale({ application, environment, services }: ScaleOrder, as: Caller): Promise<JsonObject> {
+    const { app } = this.#known(application)
+    const here = chooseEnvironment(app, environment)
+    const file = chooseEnvironment(this.#fileOf(application), here.environment)
+    const groups = (await this.#context.ports.infrastructure.serverGroups(application, as)).map(
+      toGroup,
+    )
+    const changes = Object.entries(services).map(([name, instances]) => {
+      const service = file.services.find((each) => each.name === name)
+      if (service === undefined || service.schedule !== undefined) {
+        const names = file.services.filter(({ schedule }) => schedule === undefined)
+        throw new PortError(
+          400,
+          `${here.environment} has no service "${name}" that runs all the time, only ${names.map((each) => each.name).join(', ')}.`,
+        )
+      }
+      const cluster = clusterOf(here, name)
+      const group = groups.find(
+        (each) =>
+          each.cluster === cluster &&
+          each.account === here.account &&
+          !each.isDisabled &&
+          !each.disabled,
+      )
+      return { name, instances, fileInstances: service.instances, group }
+    })
+    const jobs = changes.flatMap(({ instances, group }) =>
+      group === undefined ? [] : [resizeJob(group, instances)],
+    )
+    const task =
+      jobs.length === 0
+        ? undefined
+        : await this.#submitTask(application, `Scale ${Object.keys(services).join(', ')}`, jobs, as)
+    for (const { name, instances, fileInstances } of changes)
+      this.#store.keepScale(application, {
+        environment: here.environment,
+        service: name,
+        instances,
+        fileInstances,
+      })
+    return {
+      environment: here.environment,
+      task: task ?? null,
+      services: changes.map(({ name, instances, group }) => ({
+        name,
+        before: group?.total ?? 0,
+        after: instances,
+      })),
+    }
+  }
+
+  /** Variables of each service with their source; values of secrets are masked. */
+  variables(application: string, environment: string | undefined): JsonObject {
+    const { app } = this.#known(application)
+    const here = chooseEnvironment(app, environment)
+    const { secrets } = this.#context.ports
+    return {
+      environment: here.environment,
+      variables: [
+        ...Object.entries(here.env).map(([name, value]) => ({ name, value, source: 'file' })),
+        ...Object.entries(here.secrets).map(([name, secret]) => ({
+          name,
+          value: '******',
+          source: `secret ${secret}`,
+          isSet: secrets.isSet(secret, { application, account: here.account }),
+        })),
+        ...here.attach.map(({ name, variable }) => ({
+          name: variable,
+          value: '******',
+          source: `database ${name}`,
+        })),
+        ...['PORT', 'HOST'].map((name) => ({ name, value: null, source: 'instance' })),
+      ],
+    }
+  }
+
+  /** Starts services anew that use a secret, with the versions that they run. */
+  async applySecret(
+    application: string,
+    { name, restarts }: { readonly name: string; readonly restarts: boolean },
+    as: Caller,
+  ): Promise<JsonObject> {
+    if ((this.#store.app(application)?.file ?? '') === '') return { usedBy: [], runs: [] }
+    return this.#inTurn(application, async () => {
+      const { app } = this.#known(application)
+      const users = app.environments.filter(({ secrets }) => Object.values(secrets).includes(name))
+      const usedBy = users.flatMap((here) =>
+        here.services.map((service) => `${here.environment}/${service.name}`),
+      )
+      const runs: JsonObject[] = []
+      for (const here of restarts ? users : []) {
+        const serving = await this.#servingVersion(here, as)
+        const run = this.#store
+          .runs(application, here.environment, runsLookedAt)
+          .find(({ version }) => version === serving)
+        if (run === undefined) continue
+        const definition = await this.#storedPipeline(application, here.environment, as)
+        const stages = objectsOf(definition['stages'])
+          .filter(({ refId }) => refId !== 'release')
+          .map(withoutRelease)
+        const { image, file } = run
+        const message = `New value of the secret ${name}`
+        runs.push(
+          await this.#start(
+            { here, kind: 'restart', image, file, message, definition: { ...definition, stages } },
+            as,
+          ),
+        )
+      }
+      return { usedBy, runs }
+    })
+  }
+
+  /** Gives the objects to the user: their marks go, and no deployment changes them any more. */
+  async eject(application: string, as: Caller): Promise<JsonObject> {
+    return this.#inTurn(application, async () => {
+      this.#known(application)
+      const { ports } = this.#context
+      const present = await loadPresent(application, ports, as)
+      const marked = [...present].filter(([, object]) => isFromAppFile(object))
+      for (const [key, { source: _source, appFile: _file, description, ...object }] of marked) {
+        if (key.startsWith('pipeline '))
+          await ports.definitions.replacePipeline(
+            { ...object, id: String(object['id']) },
+            { staleCheck: false },
+            as,
+          )
+        else
+          await ports.definitions.updateApplication(
+            { name: application, source: null, appFile: null, ...definedOf({ description }) },
+            as,
+          )
+      }
+      this.#store.eject(application)
+      return { application, ejected: true, objects: marked.map(([key]) => key) }
+    })
+  }
+
+  /** Stops all of it in a task, which also deletes the application. Volumes stay. */
+  async remove(application: string, as: Caller): Promise<JsonObject> {
+    return this.#inTurn(application, async () => {
+      const { app } = this.#known(application)
+      const jobs: JsonObject[] = []
+      for (const here of app.environments) {
+        const place = await this.#placeOf(here, as)
+        jobs.push(...servingClusters(here).map((cluster) => stopOf(cluster, place)))
+        const { provider: cloudProvider, account: credentials, region } = place
+        for (const { name } of here.services.filter(({ hosts }) => hosts.length > 0))
+          jobs.push({
+            type: 'deleteLoadBalancer',
+            cloudProvider,
+            credentials,
+            regions: [region],
+            loadBalancerName: clusterOf(here, name),
+          })
+      }
+      jobs.push({ type: 'deleteApplication', application: { name: application } })
+      const task = await this.#submitTask(application, `Delete ${application}`, jobs, as)
+      this.#store.forget(application)
+      return { application, task }
+    })
+  }
+
+  async #plan({ application, file, environment }: AppOrder, as: Caller): Promise<PlannedApp> {
+    const { ports } = this.#context
+    const app = this.#withScales(readApp(file))
+    if (app.application !== application)
+      throw new PortError(
+        400,
+        `The file is that of the application "${app.application}", and was sent for "${application}".`,
+      )
+    const here = chooseEnvironment(app, environment)
+    this.#checkSecrets(here)
+    const accounts = await ports.infrastructure.accounts(as)
+    const placeOf = ({ account }: AppHere) => readAccountPlace(accounts, account)
+    const compiled = [
+      compileApplication(app, placeOf),
+      ...app.environments.flatMap((each) => compileEnvironment(each, placeOf(each), app.digest)),
+    ]
+    const isEjected = this.#store.app(application)?.isEjected === true
+    const present = await loadPresent(application, ports, as)
+    const objects = isEjected
+      ? []
+      : planObjects(compiled, present, this.#store.objects(application))
+    return { app, here, placeOf, objects, isEjected }
+  }
+
+  /** @throws {PortError} 400 naming all that are missing */
+  #checkSecrets({ application, account, environment, secrets }: AppHere): void {
+    const store = this.#context.ports.secrets
+    const missing = [...new Set(Object.values(secrets))].filter(
+      (name) => !store.isSet(name, { application, account }),
+    )
+    if (missing.length === 0) return
+    const are = missing.length === 1 ? 'a secret that is' : 'secrets that are'
+    const commands = missing.map((name) => `fairlead secret set ${name}`).join('; ')
+    throw new PortError(
+      400,
+      `${environment} needs ${are} not set: ${missing.join(', ')}. Type: ${commands}`,
+      { missingSecrets: missing },
+    )
+  }
+
+  #known(application: string): KnownApp {
+    const stored = this.#store.app(application)
+    if (stored === undefined || stored.file === '')
+      throw new PortError(
+        404,
+        `The application ${application} was not deployed from an app file. Type fairlead deploy in its folder.`,
+      )
+    return { stored, app: this.#withScales(readApp(stored.file)) }
+  }
+
+  /** Without numbers of instances that were set since. */
+  #fileOf(application: string): ReadApp {
+    return readApp(this.#store.app(application)?.file ?? '')
+  }
+
+  #withScales(app: ReadApp): ReadApp {
+    const scales = this.#store.scales(app.application)
+    if (scales.length === 0) return app
+    const environments = app.environments.map((here) => ({
+      ...here,
+      services: here.services.map((service) => {
+        const scale = scales.find(
+          (each) => each.environment === here.environment && each.service === service.name,
+        )
+        return scale?.fileInstances === service.instances
+          ? { ...service, instances: scale.instances }
+          : service
+      }),
+    }))
+    return { ...app, environments }
+  }
+
+  async #placeOf({ account }: AppHere, as: Caller): Promise<AppPlace> {
+    return readAccountPlace(await this.#context.ports.infrastructure.accounts(as), account)
+  }
+
+  async #storedPipeline(application: string, environment: string, as: Caller): Promise<JsonObject> {
+    const name = deployPipelineName(environment)
+    const pipelines = await this.#context.ports.definitions.pipelinesOf(application, as)
+    const found = pipelines.find((each) => each['name'] === name)
+    if (found !== undefined) return found
+    throw new PortError(
+      404,
+      `The application ${application} has no pipeline "${name}". Deploy the app file to ${environment} first.`,
+    )
+  }
+
+  /** Stages for services of the last file that this one no longer has, and which still run. */
+  async #stopsOf(here: AppHere, place: AppPlace, as: Caller): Promise<JsonObject[]> {
+    const { application, environment } = here
+    const [former] = this.#store.runs(application, environment, 1)
+    if (former === undefined) return []
+    const before = readApp(former.file).environments.find(
+      (each) => each.environment === environment,
+    )
+    const gone = (before === undefined ? [] : servingClusters(before)).filter(
+      (cluster) => !servingClusters(here).includes(cluster),
+    )
+    const groups = await this.#context.ports.infrastructure.serverGroups(application, as)
+    const present = new Set(groups.map((group) => textOf(group['cluster'])))
+    return stopStages({ here, place, clusters: gone.filter((cluster) => present.has(cluster)) })
+  }
+
+  async #servingVersion(here: AppHere, as: Caller): Promise<string | undefined> {
+    const groups = await this.#context.ports.infrastructure.serverGroups(here.application, as)
+    const status = statusOf({
+      app: { application: here.application, digest: '', environments: [here] },
+      stored: { file: '', digest: '', isEjected: false },
+      groups,
+      store: this.#store,
+      engine: this.#engine,
+    })
+    const services = objectsOf(objectsOf(status['environments'])[0]?.['services'])
+    return services.map(({ version }) => textOf(version)).find((version) => version !== undefined)
+  }
+
+  /** Versions that were deployed to the environment and whose images are there, the newest first. */
+  async #keptVersions(here: AppHere, as: Caller): Promise<AppRun[]> {
+    const { application, environment } = here
+    const runs = this.#store
+      .runs(application, environment, runsLookedAt)
+      .filter(({ executionId }) => {
+        const status = this.#engine.options.store.load(executionId)?.status
+        // The record of an old run may have been deleted.
+        return status === undefined || status === 'SUCCEEDED'
+      })
+    const newest = [...Map.groupBy(runs, ({ version }) => version).values()].flatMap(
+      ([first]) => first ?? [],
+    )
+    const { region, provider } = await this.#placeOf(here, as)
+    const names = await this.#context.ports.infrastructure.images(
+      { provider, text: application, region, tags: {} },
+      as,
+    )
+    const known = new Set(names.flatMap(({ imageId, imageName }) => [imageId, imageName]))
+    return newest.filter(({ image }) => image.includes('/') || known.has(image))
+  }
+
+  async #start(order: RunOrder, as: Caller): Promise<JsonObject> {
+    const { here, kind, image, file, message, definition } = order
+    const { application, environment } = here
+    const { options } = this.#engine
+    const executionId = options.nextId()
+    const user = as.user ?? 'anonymous'
+    const version = versionOf(image)
+    const ahead = this.#lastOf(String(definition['id']))
+    const trigger = {
+      type: 'manual',
+      user,
+      parameters: { image, release: String(kind === 'deployment' || kind === 'promotion') },
+      ...definedOf({ description: message }),
+    }
+    const run = { executionId, environment, kind, version, image, file, message, user }
+    const stored = () => this.#store.addRun(application, { ...run, createdMs: this.#context.now() })
+    await startPipeline({ ...definition, executionId, trigger }, as, this.#engine, stored)
+    const isWaiting = options.store.load(executionId)?.engine.parkedAt !== undefined
+    return {
+      id: executionId,
+      environment,
+      version,
+      image,
+      waitsFor: isWaiting ? (ahead ?? null) : null,
+    }
+  }
+
+  /** The run of a pipeline that a further one would wait for: the last in its row. */
+  #lastOf(configId: string): string | undefined {
+    const { store } = this.#engine.options
+    const parked = store.parked(configId).toSorted((a, b) => (a.parkedAt < b.parkedAt ? -1 : 1))
+    return parked.at(-1)?.id ?? store.begun(configId).at(-1)
+  }
+
+  async #submitTask(
+    application: string,
+    description: string,
+    job: readonly JsonObject[],
+    as: Caller,
+  ): Promise<string> {
+    const task = await prepareTask({ application, description, job }, as, this.#engine.options)
+    return this.#engine.transact((unit) => unit.submit(task)).id
+  }
+
+  /** Resolves after the changes of the same application that began before. */
+  async #inTurn<T>(application: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(application)
+    const turn = (async () => {
+      await before?.catch(() => {})
+      return work()
+    })()
+    this.#turns.set(application, turn)
+    try {
+      return await turn
+    } finally {
+      if (this.#turns.get(application) === turn) this.#turns.delete(application)
+    }
+  }
+}
+
+/** The tag of an image, else its name. */
+export function versionOf(image: string): string {
+  const mark = image.lastIndexOf(':')
+  return mark > image.lastIndexOf('/') ? image.slice(mark + 1) : image
+}
+
+function chooseEnvironment(
+  { environments, application }: ReadApp,
+  wanted: string | undefined,
+): AppHere {
+  const found =
+    wanted === undefined
+      ? environments[0]
+      : environments.find(({ environment }) => environment === wanted)
+  if (found !== undefined) return found
+  const names = environments.map(({ environment }) => environment).join(', ')
+  throw new PortError(
+    400,
+    `The file of ${application} has no environment "${wanted}", only ${names}.`,
+  )
+}
+
+function beforeOf(app: ReadApp, here: AppHere, placeOf: (here: AppHere) => AppPlace) {
+  const index = app.environments.findIndex(({ environment }) => environment === here.environment)
+  const before = app.environments[index - 1]
+  return before === undefined ? undefined : { here: before, place: placeOf(before) }
+}
+
+function withoutRelease(stage: JsonObject): JsonObject {
+  const before = Array.isArray(stage['requisiteStageRefIds']) ? stage['requisiteStageRefIds'] : []
+  return { ...stage, requisiteStageRefIds: before.filter((refId) => refId !== 'release') }
+}
+
+function notKept(environment: string, to: string | undefined, kept: readonly AppRun[]): PortError {
+  const versions = kept.map(({ version }) => version)
+  const what =
+    to === undefined
+      ? `${environment} has no version before the one that serves.`
+      : `The version ${to} is not kept for ${environment}.`
+  return new PortError(400, `${what} Kept are: ${versions.join(', ') || 'none'}.`, {
+    keptVersions: versions,
+  })
+}
+
+function resizeJob(
+  { provider, account, region, name }: ReturnType<typeof toGroup>,
+  instances: number,
+): JsonObject {
+  return {
+    type: 'resizeServerGroup',
+    name: `Scale ${name} to ${instances}`,
+    cloudProvider: provider,
+    credentials: account,
+    regions: [region],
+    region,
+    serverGroupName: name,
+    asgName: name,
+    action: 'scale_exact',
+    capacity: { min: instances, max: instances, desired: instances },
+  }
+}
+
+function toPlanView({ app, objects, isEjected }: PlannedApp): JsonObject {
+  const named = (state: ObjectPlan['state']) =>
+    objects
+      .filter((each) => each.state === state)
+      .map(({ object: { kind, name }, fields }) => ({
+        kind,
+        name,
+        ...(fields.length > 0 && { fields }),
+      }))
+  return {
+    application: app.application,
+    digest: app.digest,
+    creates: named('create'),
+    changes: named('change'),
+    removes: named('removed'),
+    drift: named('drift'),
+    ejected: isEjected,
+  }
+}

@@ -1,0 +1,102 @@
+/** Routes of apps: plans, deployments and their state. */
+import { PortError } from '@fairlead/base/port-error.ts'
+import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
+import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
+import { pathValue, queryFlag, queryValue } from '@fairlead/ports/requests/request-values.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Apps } from './apps.ts'
+
+const maxFileLength = 256 * 1024
+
+const file = z
+  .string('it must be the text of the app file')
+  .refine((text) => Buffer.byteLength(text) <= maxFileLength, 'it may have at most 256 KiB')
+const optional = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().transform((value) => value ?? undefined)
+const environment = optional(z.string().min(1))
+const message = optional(z.string().max(500, 'it may have at most 500 characters'))
+
+const PlanRequest = z.object({ file, environment })
+const DeploymentRequest = PlanRequest.extend({
+  image: z.string().min(1, 'it is empty'),
+  message,
+  overwrite: optional(z.boolean()),
+})
+
+const RollbackRequest = z.object({ environment, to: optional(z.string().min(1)) })
+const PromotionRequest = z.object({ to: environment, message })
+const ScaleRequest = z.object({
+  environment,
+  services: z.record(z.string(), z.int().min(0).max(100)),
+})
+const SecretUseRequest = z.object({ restarts: z.boolean() })
+
+export function appRoutes(app: FastifyInstance, apps: Apps): void {
+  const nameOf = (request: FastifyRequest) => pathValue(request, 'application')
+
+  app.post('/apps/:application/plan', (request) =>
+    apps.plan(
+      { ...given(PlanRequest, request), application: nameOf(request) },
+      trustedCallerOf(request),
+    ),
+  )
+
+  app.post('/apps/:application/deployments', async (request, reply) => {
+    const { overwrite = false, ...order } = given(DeploymentRequest, request)
+    const application = nameOf(request)
+    return reply
+      .code(202)
+      .send(await apps.deploy({ ...order, application, overwrite }, trustedCallerOf(request)))
+  })
+
+  app.get('/apps/:application', (request) => apps.status(nameOf(request), trustedCallerOf(request)))
+
+  app.post('/apps/:application/rollback', (request) => {
+    const dryRun = queryFlag(request, 'dryRun') ?? false
+    const order = { ...given(RollbackRequest, request), application: nameOf(request), dryRun }
+    return apps.rollback(order, trustedCallerOf(request))
+  })
+
+  app.post('/apps/:application/promotions', async (request, reply) => {
+    const order = { ...given(PromotionRequest, request), application: nameOf(request) }
+    return reply.code(202).send(await apps.promote(order, trustedCallerOf(request)))
+  })
+
+  app.put('/apps/:application/scale', (request) =>
+    apps.scale(
+      { ...given(ScaleRequest, request), application: nameOf(request) },
+      trustedCallerOf(request),
+    ),
+  )
+
+  app.get('/apps/:application/variables', (request) =>
+    apps.variables(nameOf(request), queryValue(request, 'environment')),
+  )
+
+  app.post('/apps/:application/secrets/:name/uses', (request) =>
+    apps.applySecret(
+      nameOf(request),
+      { ...given(SecretUseRequest, request), name: pathValue(request, 'name') },
+      trustedCallerOf(request),
+    ),
+  )
+
+  app.post('/apps/:application/eject', (request) =>
+    apps.eject(nameOf(request), trustedCallerOf(request)),
+  )
+
+  app.delete('/apps/:application', (request) =>
+    apps.remove(nameOf(request), trustedCallerOf(request)),
+  )
+}
+
+/** @throws {PortError} 400 */
+function given<Schema extends z.ZodType>(
+  schema: Schema,
+  { body }: FastifyRequest,
+): z.output<Schema> {
+  const checked = schema.safeParse(body)
+  if (checked.success) return checked.data
+  throw new PortError(400, `${describeIssues(checked.error, 'the body')}.`)
+}

@@ -1,0 +1,273 @@
+/** Apps: what a file `.fairlead/app.yml` compiles to, its deployments and their state. */
+import { GatewayError } from '@fairlead/base/errors.ts'
+import {
+  alike,
+  countModel,
+  flagModel,
+  millisecondsModel,
+  model,
+  nonEmpty,
+  TextList,
+} from '@fairlead/base/json/schemas.ts'
+import { objectOf } from '@fairlead/base/json/values.ts'
+import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { z } from 'zod'
+import { operationsWith, polledByUsers, put } from '../declare.ts'
+import { readsApplication, writesApplication } from '../demands.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+
+const file = z.string().describe('Text of the app file, YAML of at most 256 KiB.')
+const environmentName = nonEmpty.nullish().describe('The first one of the file unless given.')
+
+const Change = z.looseObject({
+  kind: z.enum(['application', 'load-balancer', 'pipeline']),
+  name: z.string(),
+  fields: TextList.optional().describe('Fields that differ.'),
+})
+
+const changes = {
+  ...alike(z.array(Change), 'creates', 'changes', 'removes'),
+  drift: z
+    .array(Change)
+    .describe('Edited elsewhere since the last deployment; kept unless `overwrite` is set.'),
+  ejected: z.boolean().describe('The objects are the user’s own: deployments change none of them.'),
+}
+
+const AppPlan = model('AppPlan', 'What a deployment of the file would create or change.', {
+  application: z.string(),
+  environment: z.string(),
+  digest: z.string().describe('Of the file.'),
+  ...changes,
+})
+
+const AppDeployment = model('AppDeployment', 'A deployment that has started, or waits.', {
+  id: z.string().describe('Of the execution.'),
+  environment: z.string(),
+  version: z.string(),
+  image: z.string(),
+  waitsFor: z
+    .string()
+    .nullable()
+    .describe('The execution that has to end first; null where it has started.'),
+})
+
+const PlanRequest = model('AppPlanRequest', { file, environment: environmentName })
+
+const DeploymentRequest = model('AppDeploymentRequest', {
+  file,
+  environment: environmentName,
+  image: nonEmpty.describe('An image that exists, such as shop:7-4f7c2d1.'),
+  message: z.string().nullish().describe('For people, in the list of runs.'),
+  overwrite: z.boolean().nullish().describe('Writes over what was edited elsewhere.'),
+})
+
+const invalid = {
+  400: 'The file has errors, which `errors` lists with their lines; or a secret is not set.',
+}
+
+const StartedRun = AppDeployment.partial()
+
+const AppRun = z.looseObject({
+  id: z.string().describe('Of the execution.'),
+  kind: z.enum(['deployment', 'rollback', 'promotion', 'restart']),
+  version: z.string(),
+  user: z.string(),
+  status: z.string().describe('As of the execution; UNKNOWN once that was deleted.'),
+  createdMs: millisecondsModel,
+})
+
+const AppService = z.looseObject({
+  name: z.string(),
+  cluster: z.string(),
+  version: z.string().nullable().describe('What serves; null while nothing does.'),
+  ...alike(countModel, 'ready', 'wanted'),
+  hosts: TextList,
+  schedule: z.string().optional(),
+})
+
+const AppStatus = model('AppStatus', 'What serves where.', {
+  application: z.string(),
+  digest: z.string().describe('Of the file that was deployed last.'),
+  ejected: z.boolean(),
+  environments: z
+    .array(
+      z.looseObject({
+        name: z.string(),
+        account: z.string(),
+        services: z.array(AppService),
+        lastRun: AppRun.nullable(),
+        waiting: z
+          .array(z.looseObject({ id: z.string(), version: z.string(), reason: z.string() }))
+          .describe('Runs that wait, and for what.'),
+      }),
+    )
+    .describe('In the order of promotion.'),
+})
+
+const RollbackRequest = model('AppRollbackRequest', {
+  environment: environmentName,
+  to: nonEmpty.nullish().describe('A version that is kept; the one before unless given.'),
+})
+const PromotionRequest = model('AppPromotionRequest', {
+  to: nonEmpty.nullish().describe('The environment; the second one of the file unless given.'),
+  message: z.string().nullish(),
+})
+const ScaleRequest = model('AppScaleRequest', {
+  environment: environmentName,
+  services: z
+    .record(z.string(), z.int().min(0).max(100))
+    .describe('Numbers of instances by the name of the service.'),
+})
+const SecretRequest = model('AppSecretRequest', {
+  value: z.string().min(1).describe('No operation returns it.'),
+  stage: z
+    .boolean()
+    .nullish()
+    .describe('Nothing is started anew: the next deployment takes the value.'),
+})
+const SecretUse = model('AppSecretUse', 'A secret that was set, and what uses it.', {
+  name: z.string(),
+  version: z.int().optional(),
+  usedBy: TextList.describe('Environment and service.'),
+  runs: z.array(StartedRun).describe('Runs that start them anew.'),
+})
+
+const Variables = model('AppVariables', {
+  environment: z.string(),
+  variables: z.array(
+    z.looseObject({
+      name: z.string(),
+      value: z
+        .string()
+        .nullable()
+        .describe('`******` for a secret; null where each instance has another.'),
+      source: z.string().describe('`file`, or the secret, database or instance that gives it.'),
+    }),
+  ),
+})
+
+const TaskOfApp = z.string().nullable().describe('Id of the task that does it.')
+
+const apps = operationsWith({ errors: invalid })
+const known = operationsWith({ errors: { 404: 'It was not deployed from an app file.' } })
+const path = '/apps/{application}'
+
+export const appOperations: Operation[] = [
+  known.get('getApp', path, 'Get the state of an app', {
+    ...polledByUsers,
+    demands: readsApplication,
+    description:
+      'For each environment and service the version that serves, ready and wanted instances and hosts; the last run, and what waits for whom.',
+    forward: `orca ${path}`,
+    answer: AppStatus,
+  }),
+  known.remove('deleteApp', path, 'Delete an app', {
+    demands: writesApplication,
+    description:
+      'Starts a task that stops its services and deletes its load balancers, its pipelines and the application. Volumes stay.',
+    forward: `orca ${path}`,
+    answer: z.looseObject({ application: z.string(), task: TaskOfApp }),
+  }),
+  apps.post('planApp', `${path}/plan`, 'Check an app file', {
+    demands: readsApplication,
+    description: 'What a deployment of the file would create or change. Nothing is written.',
+    forward: `orca ${path}/plan`,
+    body: PlanRequest,
+    answer: AppPlan,
+    cost: 5,
+  }),
+  apps.post('deployApp', `${path}/deployments`, 'Deploy an app', {
+    demands: writesApplication,
+    description:
+      'Compiles the file to the application, load balancers and pipelines that it needs, and starts a run that deploys the image to an ' +
+      'environment. A second deployment of an environment waits for the first.',
+    forward: `orca ${path}/deployments`,
+    body: DeploymentRequest,
+    success: 202,
+    answer: AppDeployment.extend({ application: z.string(), digest: z.string(), ...changes }),
+    cost: 5,
+  }),
+  known.post('rollBackApp', `${path}/rollback`, 'Roll an app back', {
+    demands: writesApplication,
+    description:
+      'Starts a run that deploys a version again, with the file that it was deployed with. The release command does not run. ' +
+      'With `dryRun`, nothing starts and the answer has no `id`.',
+    query: { dryRun: flagModel.optional() },
+    forward: `orca ${path}/rollback`,
+    body: RollbackRequest,
+    answer: StartedRun,
+    errors: { 400: 'The version is not kept; `keptVersions` has those that are.' },
+    cost: 5,
+  }),
+  known.post('promoteApp', `${path}/promotions`, 'Promote an app', {
+    demands: writesApplication,
+    description:
+      'Starts a run that deploys what the environment before serves, once what `promote` of the file demands holds.',
+    forward: `orca ${path}/promotions`,
+    body: PromotionRequest,
+    success: 202,
+    answer: StartedRun,
+    cost: 5,
+  }),
+  known.put('scaleApp', `${path}/scale`, 'Scale services of an app', {
+    demands: writesApplication,
+    description: 'Holds until `instances` of the service changes in the file.',
+    forward: `orca ${path}/scale`,
+    body: ScaleRequest,
+    answer: z.looseObject({
+      environment: z.string(),
+      task: TaskOfApp,
+      services: z.array(
+        z.looseObject({ name: z.string(), ...alike(countModel, 'before', 'after') }),
+      ),
+    }),
+  }),
+  known.get('getAppVariables', `${path}/variables`, 'List variables of an app', {
+    demands: readsApplication,
+    description:
+      'Variables of the services in an environment, with their sources. Secrets are masked.',
+    query: { environment: nonEmpty.optional() },
+    forward: `orca ${path}/variables`,
+    answer: Variables,
+  }),
+  put('setAppSecret', `${path}/secrets/{name}`, 'Set a secret of an app', {
+    demands: writesApplication,
+    description:
+      'Gives a secret of the application a new value, says what uses it, and starts that anew with the version it runs, unless `stage` is set.',
+    body: SecretRequest,
+    handle: setSecret,
+    answer: SecretUse,
+    errors: { 404: 'The definition store is external and keeps no secrets.' },
+    cost: 5,
+  }),
+  known.post('ejectApp', `${path}/eject`, 'Eject an app', {
+    demands: writesApplication,
+    description:
+      'Gives the compiled objects to the user: their marks go, and deployments change none of them any more.',
+    forward: `orca ${path}/eject`,
+    answer: z.looseObject({ application: z.string(), ejected: z.boolean(), objects: TextList }),
+  }),
+]
+
+/** The value goes to the definition store alone. */
+async function setSecret(request: OperationRequest, { upstreams }: Platform): Promise<unknown> {
+  if (!upstreams.traitsOf('front50').keepsSecrets)
+    throw new GatewayError(
+      'NOT_FOUND',
+      'An external definition store (services.front50) keeps no secrets: use the embedded one.',
+    )
+  const { application = '', name = '' } = request.path
+  const { value, stage } = request.body as z.output<typeof SecretRequest>
+  const set = await request.json('front50', {
+    method: 'PUT',
+    path: pathTo`/secrets/application/${application}/${name}`,
+    body: { value },
+  })
+  const use = await request.json('orca', {
+    method: 'POST',
+    path: pathTo`/apps/${application}/secrets/${name}/uses`,
+    body: { restarts: stage !== true },
+  })
+  return { ...objectOf(set), ...objectOf(use), name }
+}

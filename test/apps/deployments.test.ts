@@ -1,0 +1,249 @@
+/** Apps are deployed by their file, over the gateway, with real processes behind a load balancer. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fieldOf, type JsonObject, objectsOf } from '../../packages/base/json/values.ts'
+import { type Deployments, startDeployments, startTraffic, visit } from '../support/deployments.ts'
+import { freePort } from '../support/free-port.ts'
+
+let fairlead: Deployments
+let port: number
+
+interface FileParts {
+  readonly more?: string
+  readonly services?: string
+  readonly web?: string
+}
+
+function fileWith({ more = '', services = '', web = '' }: FileParts = {}): string {
+  return `
+application: shop
+account: dev
+services:
+  web: { health: { path: /health, interval: 1s }, hosts: [shop.example], port: ${port}${web} }
+${services}
+${more}`
+}
+
+async function ask(
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ status: number; body: JsonObject }> {
+  const { status, body: answer } = await fairlead.ask(method, `/apps/shop${path}`, body)
+  return { status, body: answer as JsonObject }
+}
+
+async function start(path: string, order: JsonObject, expected = 202): Promise<JsonObject> {
+  const { status, body } = await ask('POST', path, order)
+  assert.equal(status, expected, JSON.stringify(body))
+  return body
+}
+
+async function deploy(
+  version: string,
+  file: string,
+  { expected = 'SUCCEEDED', ...more }: JsonObject & { expected?: string } = {},
+): Promise<JsonObject> {
+  const run = await start('/deployments', { file, image: `shop:${version}`, ...more })
+  const id = String(run['id'])
+  await fairlead.ends(id, expected, 'pipelines').catch(async () => {
+    const { stages } = await fairlead.read<{ stages: JsonObject[] }>(`/pipelines/${id}`)
+    const failed = stages.filter(({ status }) => status === 'TERMINAL')
+    assert.fail(
+      JSON.stringify(failed.map(({ type, context }) => [type, fieldOf(context, 'exception')])),
+    )
+  })
+  return run
+}
+
+async function serviceOf(name: string): Promise<JsonObject> {
+  const { body } = await ask('GET', '')
+  const [environment] = objectsOf(body['environments'])
+  return objectsOf(environment?.['services']).find((each) => each['name'] === name) ?? {}
+}
+
+test('apps', async (t) => {
+  fairlead = await startDeployments(t)
+  port = await freePort()
+
+  await t.test(
+    'app-scenario 57: a wrong file is rejected with all its errors and lines',
+    async () => {
+      const file = 'application: shop\nservices:\n  web: { instancs: 2, port: 99999 }\n'
+      const { status, body } = await ask('POST', '/plan', { file })
+      assert.equal(status, 400)
+      assert.match(JSON.stringify(body), /instances/)
+      assert.match(String(body['message']), /app.yml:3:/)
+    },
+  )
+
+  await t.test(
+    'app-scenario 64: a missing secret is named before anything is written',
+    async () => {
+      const { status, body } = await ask('POST', '/plan', {
+        file: fileWith({ more: 'secrets: [TOKEN]' }),
+      })
+      assert.equal(status, 400)
+      assert.match(String(body['message']), /fairlead secret set TOKEN/)
+    },
+  )
+
+  await t.test('app-scenario 60: a file is compiled, deployed, marked, and answers', async () => {
+    const services =
+      '  worker: { command: sleep 1000 }\n  nightly: { command: "true", schedule: "0 3 * * 1" }'
+    const run = await deploy('1.0.0', fileWith({ services }))
+    assert.deepEqual(
+      objectsOf(run['creates']).map(({ kind, name }) => `${kind} ${name}`),
+      [
+        'load-balancer shop-web',
+        'pipeline deploy production',
+        'pipeline nightly production',
+      ],
+    )
+    assert.equal((await visit(port)).status, 200)
+    const pipelines = await fairlead.read<JsonObject[]>('/applications/shop/pipelineConfigs')
+    assert.deepEqual(
+      pipelines.map(({ source }) => source),
+      ['app-file', 'app-file'],
+    )
+  })
+
+  await t.test('app-scenario 61: a second plan of the file changes nothing', async () => {
+    const services =
+      '  worker: { command: sleep 1000 }\n  nightly: { command: "true", schedule: "0 3 * * 1" }'
+    const { body } = await ask('POST', '/plan', { file: fileWith({ services }) })
+    for (const key of ['creates', 'changes', 'removes', 'drift'])
+      assert.deepEqual(body[key], [], key)
+  })
+
+  await t.test(
+    'app-scenario 62: a removed service stops, and no request is lost meanwhile',
+    async () => {
+      const traffic = startTraffic(port)
+      const deployed = await deploy('1.1.0', fileWith({ web: ', instances: 2' })).finally(() =>
+        traffic.stop(),
+      )
+      assert.deepEqual(objectsOf(deployed['removes']), [
+        { kind: 'pipeline', name: 'nightly production' },
+      ])
+      const answers = await traffic.stop()
+      assert.deepEqual(
+        answers.filter(({ status }) => status !== 200),
+        [],
+      )
+      assert.deepEqual(await fairlead.cluster('shop-worker').catch(() => []), [])
+    },
+  )
+
+  await t.test(
+    'app-scenario 21: the state has version, instances, hosts and the last run',
+    async () => {
+      const web = await serviceOf('web')
+      assert.equal(web['version'], '1.1.0')
+      assert.deepEqual([web['ready'], web['wanted'], web['hosts']], [2, 2, ['shop.example']])
+    },
+  )
+
+  await t.test('app-scenario 67: a failed release leaves the old version', async () => {
+    const more = 'release: sh -c "echo no such table; exit 3"'
+    await deploy('1.0.0', fileWith({ web: ', instances: 2', more }), { expected: 'TERMINAL' })
+    assert.equal((await serviceOf('web'))['version'], '1.1.0')
+  })
+
+  await t.test(
+    'app-scenario 51, 52: a rollback runs no release and names kept versions',
+    async () => {
+      const unknown = await ask('POST', '/rollback', { to: '9.9.9' })
+      assert.equal(unknown.status, 400)
+      assert.match(String(unknown.body['message']), /Kept are: 1.1.0, 1.0.0/)
+      const dry = await ask('POST', '/rollback?dryRun=true', {})
+      assert.deepEqual([dry.status, dry.body['from'], dry.body['to']], [200, '1.1.0', '1.0.0'])
+      const run = await start('/rollback', {}, 200)
+      const { execution } = await fairlead.ends(String(run['id']), 'SUCCEEDED', 'pipelines')
+      assert.ok(!execution.stages.some(({ type }) => type === 'runJob'))
+      assert.equal((await serviceOf('web'))['version'], '1.0.0')
+    },
+  )
+
+  await t.test(
+    'app-scenario 65: an edited object is drift, and kept without overwrite',
+    async () => {
+      const file = fileWith({ web: ', instances: 2' })
+      await deploy('1.1.0', file)
+      const [pipeline] = await fairlead.read<JsonObject[]>('/applications/shop/pipelineConfigs')
+      await fairlead.ask('PUT', `/pipelines/${pipeline?.['id']}`, {
+        ...pipeline,
+        keepWaitingPipelines: false,
+      })
+      const drifted = await deploy('1.1.0', file)
+      assert.deepEqual(objectsOf(drifted['drift']), [
+        { kind: 'pipeline', name: 'deploy production', fields: ['keepWaitingPipelines'] },
+      ])
+      const again = await deploy('1.1.0', file, { overwrite: true })
+      assert.equal(objectsOf(again['drift']).length, 1)
+      const { body } = await ask('POST', '/plan', { file })
+      assert.deepEqual(body['drift'], [])
+    },
+  )
+
+  await t.test('app-scenario 45: a second deployment waits and names the first', async () => {
+    const order = { file: fileWith({ web: ', instances: 2' }), image: 'shop:1.0.0' }
+    const first = await start('/deployments', order)
+    const second = await start('/deployments', order)
+    assert.deepEqual([first['waitsFor'], second['waitsFor']], [null, first['id']])
+    const { body } = await ask('GET', '')
+    const [production] = objectsOf(body['environments'])
+    assert.match(JSON.stringify(production?.['waiting']), new RegExp(String(first['id'])))
+    await fairlead.ends(String(second['id']), 'SUCCEEDED', 'pipelines')
+  })
+
+  await t.test('app-scenario 32: scaling holds until the file has another number', async () => {
+    const traffic = startTraffic(port)
+    const { body } = await ask('PUT', '/scale', { services: { web: 3 } }).finally(() =>
+      traffic.stop(),
+    )
+    await fairlead.ends(String(body['task']))
+    assert.deepEqual(body['services'], [{ name: 'web', before: 2, after: 3 }])
+    assert.deepEqual(
+      (await traffic.stop()).filter(({ status }) => status !== 200),
+      [],
+    )
+    await deploy('1.1.0', fileWith({ web: ', instances: 2' }))
+    assert.equal((await serviceOf('web'))['wanted'], 3)
+    await deploy('1.1.0', fileWith({ web: ', instances: 1' }))
+    assert.equal((await serviceOf('web'))['wanted'], 1)
+  })
+
+  await t.test(
+    'app-scenario 30, 31: a secret restarts what uses it, unless it is staged',
+    async () => {
+      const file = fileWith({ more: 'secrets: [TOKEN]' })
+      const set = (value: string, stage?: boolean) => ask('PUT', '/secrets/TOKEN', { value, stage })
+      await set('first-value')
+      await deploy('1.1.0', file)
+      const staged = await set('second-value', true)
+      assert.deepEqual([staged.body['usedBy'], staged.body['runs']], [['production/web'], []])
+      const applied = await set('third-value')
+      const [run] = objectsOf(applied.body['runs'])
+      await fairlead.ends(String(run?.['id']), 'SUCCEEDED', 'pipelines')
+      const { body } = await ask('GET', '/variables')
+      assert.ok(!JSON.stringify([staged, applied, body]).includes('-value'))
+    },
+  )
+
+  await t.test(
+    'app-scenario 66: after eject a deployment changes no object, and says so',
+    async () => {
+      const ejected = await ask('POST', '/eject')
+      assert.equal(ejected.status, 200, JSON.stringify(ejected.body))
+      const before = await fairlead.read<JsonObject[]>('/applications/shop/pipelineConfigs')
+      const run = await deploy(
+        '1.0.0',
+        fileWith({ web: ', instances: 2', more: 'secrets: [TOKEN]' }),
+      )
+      assert.equal(run['ejected'], true)
+      assert.deepEqual(await fairlead.read('/applications/shop/pipelineConfigs'), before)
+      assert.equal(before[0]?.['source'], undefined)
+    },
+  )
+})
