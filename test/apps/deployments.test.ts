@@ -94,11 +94,7 @@ test('apps', async (t) => {
     const run = await deploy('1.0.0', fileWith({ services }))
     assert.deepEqual(
       objectsOf(run['creates']).map(({ kind, name }) => `${kind} ${name}`),
-      [
-        'load-balancer shop-web',
-        'pipeline deploy production',
-        'pipeline nightly production',
-      ],
+      ['load-balancer shop-web', 'pipeline deploy production', 'pipeline nightly production'],
     )
     assert.equal((await visit(port)).status, 200)
     const pipelines = await fairlead.read<JsonObject[]>('/applications/shop/pipelineConfigs')
