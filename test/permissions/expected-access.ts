@@ -238,6 +238,8 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /apps/{application}/variables': 'readers',
   'PUT /apps/{application}/secrets/{name}': 'writers',
   'POST /apps/{application}/eject': 'writers',
+  'POST /apps/{application}/sources': 'writers',
+  'PUT /apps/{application}/sources/{source}': 'writers',
   'GET /applications/{application}/secrets': 'readers',
   'PUT /applications/{application}/secrets/{name}': 'writers',
   'DELETE /applications/{application}/secrets/{name}': 'writers',
