@@ -19,6 +19,7 @@ import { keepSocket } from '@fairlead/base/storage/kept-socket.ts'
 import { socketPathFor } from '@fairlead/base/storage/socket-path.ts'
 import type { Balancers } from './balancer/balancers.ts'
 import { Control } from './control.ts'
+import type { ProgramInstance } from './instance.ts'
 import { type AgentLog, boundLog } from './log.ts'
 import type { ObservedHead } from './observed-lines.ts'
 import { Standby } from './standby.ts'
@@ -163,6 +164,10 @@ export class AgentWork {
 
   consolePart(instanceId: string, wish: ConsoleWish, maxBytes: number): ConsolePart | undefined {
     return this.#supervisor.consolePart(instanceId, wish, maxBytes)
+  }
+
+  find(instanceId: string): ProgramInstance | undefined {
+    return this.#supervisor.find(instanceId)
   }
 
   async stop(): Promise<void> {

@@ -11,8 +11,11 @@ import {
   type ConsoleWish,
   type DesiredState,
   type ObservedState,
+  type OutputWish,
+  type TimedPart,
   type TrafficSamples,
 } from '@fairlead/base/net/agent-protocol.ts'
+import type { ExecConnection, ExecRequest } from '@fairlead/base/net/exec-frames.ts'
 import { socketPathFor } from '@fairlead/base/storage/socket-path.ts'
 import {
   type AgentAnswer,
@@ -21,6 +24,7 @@ import {
   isAbsent,
   readAgentLines,
 } from './agent-request.ts'
+import { openExec } from './exec-client.ts'
 import type { AgentLog } from './log.ts'
 import { ObservedCopy, type ObservedLine } from './observed-lines.ts'
 import { agentPauseMs, stableMs } from './restart-pause.ts'
@@ -159,6 +163,36 @@ export class AgentClient implements Agent {
         `The agent cannot read the console of ${instanceId}: it answers ${status}, ${text}`,
       )
     return JSON.parse(text) as ConsolePart
+  }
+
+  async timedPart(
+    instanceId: string,
+    wish: OutputWish,
+    maxBytes: number,
+  ): Promise<TimedPart | undefined> {
+    const wanted = Object.entries(wish).map(([name, value]) => `${name}=${value}`)
+    const path = `/output-part/${encodeURIComponent(instanceId)}?${wanted}&maxBytes=${maxBytes}`
+    const answer = await this.#explained(this.#ask('GET', path))
+    return answer.status === 200 ? (JSON.parse(answer.text) as TimedPart) : undefined
+  }
+
+  async *followOutput(
+    instanceId: string,
+    offset: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<TimedPart> {
+    const lines = readAgentLines({
+      socketPath: this.#socketPath,
+      method: 'GET',
+      path: `/output-follow/${encodeURIComponent(instanceId)}?offset=${offset}`,
+      signal: AbortSignal.any([signal, this.#closing.signal]),
+    })
+    for await (const line of lines) yield line as TimedPart
+  }
+
+  exec(instanceId: string, request: ExecRequest): Promise<ExecConnection> {
+    const path = `/exec/${encodeURIComponent(instanceId)}`
+    return this.#explained(openExec({ socketPath: this.#socketPath, path, request }))
   }
 
   async close(): Promise<void> {

@@ -168,15 +168,18 @@ function attemptList(folder: string): string[] {
 /**
  * A part of at most `maxBytes`. An offset beyond the end, as after the instance was replaced, reads from the beginning.
  *
+ * @param until Where the output ends for this reader
  * @returns undefined when nothing was ever started
  */
 export function readConsolePart(
   file: string,
   wish: ConsoleWish,
   maxBytes: number,
+  until = Number.POSITIVE_INFINITY,
 ): ConsolePart | undefined {
-  const kept = keptOutput(file)
-  if (kept === undefined) return undefined
+  const whole = keptOutput(file)
+  if (whole === undefined) return undefined
+  const kept = { ...whole, end: Math.min(until, whole.end) }
   const wanted =
     'tail' in wish
       ? startOfLines(kept, wish.tail, maxBytes)
@@ -186,9 +189,9 @@ export function readConsolePart(
   const from = Math.max(wanted, kept.start)
   const bytes = kept.read(from, Math.min(kept.end, from + maxBytes))
   const isCut = from > wanted || 'tail' in wish
-  const whole = isCut ? withoutCutStart(bytes) : bytes
-  const offset = from + bytes.length - whole.length
-  const output = whole.subarray(0, completeLength(whole))
+  const shown = isCut ? withoutCutStart(bytes) : bytes
+  const offset = from + bytes.length - shown.length
+  const output = shown.subarray(0, completeLength(shown))
   return {
     output: output.toString(),
     offset,
@@ -196,6 +199,21 @@ export function readConsolePart(
     endOffset: kept.end,
     lostBytes: 'tail' in wish ? 0 : offset - wanted,
     ...('tail' in wish && { line: lineAt(kept, offset) }),
+  }
+}
+
+/** Which offsets of the output are kept, and when it last grew; undefined when nothing was ever started. */
+export function extentOf(
+  file: string,
+): { readonly start: number; readonly end: number; readonly changedMs: number } | undefined {
+  const files = listFiles(file).slice(-2)
+  const [first, latest] = [files[0], files.at(-1)]
+  if (first === undefined || latest === undefined) return undefined
+  const state = statSync(latest.path, { throwIfNoEntry: false })
+  return {
+    start: first.offset,
+    end: latest.offset + (state?.size ?? 0),
+    changedMs: state?.mtimeMs ?? 0,
   }
 }
 

@@ -1,17 +1,23 @@
 /** The agent's HTTP interface on its Unix socket: desired state in, observed state out. */
 import { EventEmitter, once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type {
   ConsolePart,
   ConsoleWish,
   DesiredState,
   ObservedState,
+  OutputWish,
   TrafficSamples,
 } from '@fairlead/base/net/agent-protocol.ts'
+import { execProtocol } from '@fairlead/base/net/exec-frames.ts'
 import { readAnswerText } from '@fairlead/base/net/read-answer.ts'
 import { http } from '@fairlead/base/runtime/node-http.ts'
+import { ExecError, serveExec } from './exec.ts'
+import type { ProgramInstance } from './instance.ts'
 import { type ObservedHead, ObservedLedger } from './observed-lines.ts'
 import { type AgentProgram, checkAgentProgram } from './start-agent.ts'
+import { followOutput, readTimedPart } from './timed-output.ts'
 
 interface ControlledAgent {
   /** @returns false when a newer state is there already */
@@ -20,6 +26,7 @@ interface ControlledAgent {
   observe(): ObservedState
   samples(): TrafficSamples
   consolePart(instanceId: string, wish: ConsoleWish, maxBytes: number): ConsolePart | undefined
+  find(instanceId: string): ProgramInstance | undefined
   /** Ends everything; the agent ends after the answer. */
   stop(): Promise<void>
   /**
@@ -57,6 +64,21 @@ export class Control {
 
   constructor(agent: ControlledAgent) {
     this.#agent = agent
+    this.server.on('upgrade', (request, connection) => this.#upgrade(request, connection))
+  }
+
+  #upgrade(request: IncomingMessage, connection: Duplex): void {
+    connection.on('error', () => connection.destroy())
+    if (request.headers.upgrade !== execProtocol) return void connection.destroy()
+    const name = nameIn(new URL(request.url ?? '/', 'http://agent'))
+    connection.write(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${execProtocol}\r\n\r\n`,
+    )
+    void serveExec(connection, () => {
+      const instance = this.#agent.find(name)
+      if (instance === undefined) throw new ExecError(125, `There is no instance ${name}.`)
+      return instance.surroundings
+    })
   }
 
   /** Answers those who wait for a change. */
@@ -79,9 +101,8 @@ export class Control {
     'GET /observed': ({ response }) => send(response, 200, this.#agent.observe()),
     'GET /observed-changes': (asked) => this.#answerChanges(asked),
     'GET /console-part': ({ response, url }) => {
-      const [, , name = ''] = url.pathname.split('/')
       const part = this.#agent.consolePart(
-        decodeURIComponent(name),
+        nameIn(url),
         wishOf(url),
         numberIn(url, 'maxBytes', maxTailBytes),
       )
@@ -90,6 +111,21 @@ export class Control {
         part === undefined ? 404 : 200,
         part ?? { error: 'There is no console of this instance.' },
       )
+    },
+    'GET /output-part': ({ response, url }) => {
+      const instance = this.#agent.find(nameIn(url))
+      const part =
+        instance &&
+        readTimedPart(instance, outputWishOf(url), numberIn(url, 'maxBytes', maxTailBytes))
+      send(response, part === undefined ? 404 : 200, part ?? { error: 'There is no such output.' })
+    },
+    'GET /output-follow': ({ response, url }) => {
+      const instance = this.#agent.find(nameIn(url))
+      if (instance === undefined)
+        return send(response, 404, { error: 'There is no such instance.' })
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+      response.flushHeaders()
+      followOutput(instance, numberIn(url, 'offset'), response)
     },
     'GET /samples': ({ response }) => send(response, 200, this.#agent.samples()),
     'POST /stop': async ({ response }) => {
@@ -129,6 +165,16 @@ export class Control {
       signal: AbortSignal.any([left.signal, AbortSignal.timeout(waitMs)]),
     }).catch(() => {})
   }
+}
+
+function nameIn(url: URL): string {
+  return decodeURIComponent(url.pathname.split('/')[2] ?? '')
+}
+
+function outputWishOf(url: URL): OutputWish {
+  if (url.searchParams.has('sinceMs')) return { sinceMs: numberIn(url, 'sinceMs') }
+  if (url.searchParams.has('previous')) return { previous: true }
+  return url.searchParams.has('all') ? { all: true } : wishOf(url)
 }
 
 function wishOf(url: URL): ConsoleWish {

@@ -1,5 +1,6 @@
 /** One instance: keeps its program running, or runs its command once, and records the events. */
 import { randomBytes } from 'node:crypto'
+import { EventEmitter } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,6 +20,7 @@ import {
 import { measureTree, openWayTo } from '@fairlead/base/storage/directory-trees.ts'
 import { isCutOff } from './console.ts'
 import { createGroup, joinGroup, removeGroup } from './control-groups.ts'
+import { ExecError, type ProgramSurroundings } from './exec.ts'
 import {
   filesOf,
   type InstanceFiles,
@@ -45,6 +47,7 @@ import {
 } from './instance-step.ts'
 import type { AgentLog } from './log.ts'
 import type { Marks, ProcessMark } from './marks.ts'
+import { OutputTimes } from './output-times.ts'
 import { probe, strangerAnswers } from './probe.ts'
 import { memoryOf, type ProcessEntry, type ProcessTable } from './processes.ts'
 import {
@@ -88,6 +91,7 @@ const longestDiskIntervalMs = 10_000
 /** Measuring a folder may take this part of the time, unless the pause would be longer. */
 const diskShare = 0.05
 const longestDrainMs = 2_000
+const drainPauseMs = 10
 /** For podman or docker, which kills what does not end within its time. */
 const runtimeSlackMs = 10_000
 /** Longer timers fire at once. */
@@ -109,6 +113,9 @@ export class ProgramInstance {
   #removal: Promise<void> | undefined
   readonly #released = Promise.withResolvers<void>()
   #mustRefill = false
+  /** For readers of its output: there is more, or there will be no more. */
+  readonly output = new EventEmitter<{ grew: []; ended: [] }>()
+  readonly times: OutputTimes
 
   /** Reads what an agent before this one has recorded. */
   constructor(id: string, context: InstanceContext) {
@@ -116,6 +123,8 @@ export class ProgramInstance {
     this.#context = context
     this.#files = filesOf(context.instancesFolder, id)
     this.#state = firstState(readRecord(this.#files.record))
+    this.output.setMaxListeners(0)
+    this.times = new OutputTimes(this.#files.console, () => this.output.emit('grew'))
   }
 
   get isRemoving(): boolean {
@@ -138,6 +147,21 @@ export class ProgramInstance {
 
   get consoleFile(): string {
     return this.#files.console
+  }
+
+  /** What a program beside its own has to share with it. @throws {ExecError} while it does not run */
+  get surroundings(): ProgramSurroundings {
+    const { desired, record } = this.#state
+    const { run } = record
+    if (this.#run === undefined || run === undefined || desired === undefined)
+      throw new ExecError(125, `The instance ${this.id} does not run at the moment.`)
+    return {
+      program: desired.program,
+      work: this.#files.work,
+      mark: this.#context.marks.format(this.id, run.id),
+      controlGroup: run.controlGroup,
+      table: this.#context.table,
+    }
   }
 
   /** Whether a process with this mark, of an earlier run, was left behind. While the program starts or stops, the instance looks itself. */
@@ -229,9 +253,22 @@ export class ProgramInstance {
     this.#feed({ kind: 'unwanted' })
     await this.#released.promise
     await this.#endAll(this.#state.record.stopGraceMs)
+    await this.#drain()
     const group = this.#state.record.run?.controlGroup
     if (group !== undefined) removeGroup(group)
     await removeInstanceFolder(this.#files.folder)
+  }
+
+  /** Readers get the end of what it has written before that is removed. */
+  async #drain(): Promise<void> {
+    const pump = this.#state.record.run?.pump
+    for (let waitedMs = 0; waitedMs < longestDrainMs; waitedMs += drainPauseMs) {
+      if (pump === undefined || !isSameProcess(this.#context.table, pump)) break
+      await sleep(drainPauseMs)
+    }
+    this.times.look()
+    this.times.close()
+    this.output.emit('ended')
   }
 
   #feed(event: LifeEvent): void {
@@ -307,6 +344,7 @@ export class ProgramInstance {
   #begin(run: InstanceRun): void {
     this.#run = run
     this.#over = new AbortController()
+    this.times.follow()
   }
 
   async #clear(graceMs: number): Promise<void> {
@@ -374,6 +412,7 @@ export class ProgramInstance {
         ? `${controlGroups}/${this.id}`
         : undefined
     const mark = marks.format(this.id, id)
+    this.times.startRun()
     const started = await startProgram({
       program,
       files: this.#files,

@@ -33,7 +33,7 @@ interface StartOptions {
 
 /** What the agent's own environment gives to programs that do not set it. */
 const inherited = ['PATH', 'HOME', 'LANG']
-const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+export const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /**
  * Resolves when the operating system has created the process.
@@ -96,7 +96,10 @@ function toScript({ limits, container }: Program, keepsStatus: boolean): string 
   return `${begin}"$@" </dev/null 3>&-; code=$?; echo "$code" >&3; exit "$code"`
 }
 
-function toEnvironment({ environment, container }: Program, mark: string): Record<string, string> {
+export function toEnvironment(
+  { environment, container }: Program,
+  mark: string,
+): Record<string, string> {
   if (container !== undefined)
     return { ...container.runtimeEnvironment, ...environment, [markName]: mark }
   const own = inherited.flatMap((name) => {
@@ -107,7 +110,7 @@ function toEnvironment({ environment, container }: Program, mark: string): Recor
 }
 
 /** The working directory comes first, then `PATH`. @throws {StartError} */
-function findProgram(name: string, work: string, path: string): string {
+export function findProgram(name: string, work: string, path: string): string {
   if (name === '') throw new StartError('The command is empty.')
   if (name.startsWith('/')) return checkProgram(name, name)
   const own = join(work, name)

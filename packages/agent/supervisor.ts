@@ -85,6 +85,11 @@ export class Supervisor {
     return instance && readConsolePart(instance.consoleFile, wish, maxBytes)
   }
 
+  /** Undefined when there is no such instance. */
+  find(id: string): ProgramInstance | undefined {
+    return this.#instances.get(id)
+  }
+
   /** Bytes by the id of an instance that runs; none where the system has no `/proc`. */
   measureMemory(): Map<string, number> {
     if (process.platform !== 'linux' || this.#instances.size === 0) return new Map()

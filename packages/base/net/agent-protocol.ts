@@ -1,5 +1,7 @@
 /** The agent's interface: schemas of the desired state and of the observed state. */
 
+import type { ExecConnection, ExecRequest } from './exec-frames.ts'
+
 /** Raised with every change that an older agent or an older Fairlead would misread. */
 export const agentProtocol = 7
 
@@ -318,6 +320,16 @@ export interface Agent {
     offset: number,
     maxBytes: number,
   ): Promise<ConsolePart | undefined>
+  /**
+   * A part of the output, with its times; where it ends by `endOffset`, the wish is fulfilled. Undefined: there is no such.
+   *
+   * @throws {Error} when the agent cannot be reached
+   */
+  timedPart(instanceId: string, wish: OutputWish, maxBytes: number): Promise<TimedPart | undefined>
+  /** What is written from an offset on, until the instance is removed or the agent ends. @throws {Error} when it breaks off */
+  followOutput(instanceId: string, offset: number, signal: AbortSignal): AsyncIterable<TimedPart>
+  /** Runs a program beside that of an instance, as the same user and with the same variables. @throws {ExecError} */
+  exec(instanceId: string, request: ExecRequest): Promise<ExecConnection>
   /** Leaves the agent running. */
   close(): Promise<void>
 }
@@ -338,6 +350,24 @@ export interface ConsolePart {
   readonly lostBytes: number
   /** Only for the last lines: the number of the first, counted from the oldest output that is kept. */
   readonly line?: number
+}
+
+/** The output from this offset on was written at this time, to the next mark. */
+export interface OutputTime {
+  readonly offset: number
+  /** Milliseconds since the epoch. */
+  readonly atMs: number
+}
+
+/** What a reader of lines wants: all that is kept, the last lines, what follows an offset or a time, or what the run before the latest wrote. */
+export type OutputWish =
+  | ConsoleWish
+  | { readonly sinceMs: number }
+  | { readonly previous: true }
+  | { readonly all: true }
+
+export interface TimedPart extends ConsolePart {
+  readonly times: readonly OutputTime[]
 }
 
 /** Counted since they were last taken. */
