@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BuilderError, run } from '@fairlead/base/outside/builder-process.ts'
-import { Masking } from './masking.ts'
+import { Masking } from '@fairlead/model/secrets/masking.ts'
 
 interface RunOptions {
   readonly cwd: string

@@ -54,7 +54,15 @@ export function namesInBody(body: unknown): Record<string, string> {
   note('reason', all(objects, 'reason'))
   note('application', [...objects, ...jobs].flatMap(applicationsOf))
   note('jobs', all(jobs, 'type'))
+  note('command', objects.flatMap(commandIn))
   return found
+}
+
+/** What a client runs in an instance. */
+function commandIn({ command }: Record<string, unknown>): string[] {
+  if (!Array.isArray(command)) return []
+  const words = command.filter((word) => typeof word === 'string')
+  return words.length === 0 ? ['shell'] : [words.join(' ').slice(0, maxLength)]
 }
 
 function applicationsOf(object: Record<string, unknown>): string[] {

@@ -52,6 +52,7 @@ import {
   outsideOperations,
   pluginOperations,
 } from './resources/plugins.ts'
+import { programOperations } from './resources/programs.ts'
 import { secretOperations } from './resources/secrets.ts'
 import {
   loadBalancerOperations,
@@ -123,7 +124,7 @@ const rows: readonly (readonly [
   [
     'Instances and jobs',
     'Single instances with their health and console output, and jobs that run to an end.',
-    [...instanceOperations, ...jobOperations],
+    [...instanceOperations, ...jobOperations, ...programOperations],
   ],
   ['Load balancers', 'Load balancers and the server groups behind them.', loadBalancerOperations],
   [

@@ -20,6 +20,7 @@ import { removeUnusedMirrors } from './git-reads.ts'
 import { accountRoutes, lookupRoutes, securityGroupRoutes } from './lookups.ts'
 import { manifestChangeRoutes, manifestRoutes } from './manifests.ts'
 import { findOperationType, operationRoutes } from './operations.ts'
+import { createProgramRoutes } from './programs/routes.ts'
 import { projectRoutes } from './projects.ts'
 import type { CloudProvider } from './provider.ts'
 import { providerRoutes } from './providers.ts'
@@ -93,6 +94,7 @@ function openInfrastructure(
     },
     marks,
   }
+  const programs = createProgramRoutes(infrastructure)
   return {
     routes(app) {
       for (const route of tables.flat()) {
@@ -100,6 +102,7 @@ function openInfrastructure(
           answerRoute(route, { request, reply, infrastructure })
         app.route({ method: route.method, url: route.path, handler })
       }
+      programs.register(app)
       for (const provider of providers) provider.routes?.(app)
     },
     start() {
@@ -120,6 +123,7 @@ function openInfrastructure(
       }
     },
     async close() {
+      programs.sessions.close()
       await tasks.close()
       for (const provider of providers) await provider.close()
     },

@@ -22,6 +22,7 @@ import type {
   ServerGroup,
 } from './model.ts'
 import type { OperationTypes } from './operation-type.ts'
+import type { ProgramAccess } from './programs/program-access.ts'
 
 export interface PodContainer {
   readonly account: string
@@ -72,6 +73,8 @@ export interface CloudProvider extends ProviderHandle {
     wish: ConsoleWish | undefined,
     choice: LogChoice,
   ): Promise<ConsoleView | undefined>
+  /** Programs of its instances, for logs and for what clients run in them. */
+  readonly programs?: ProgramAccess
   jobs(): readonly Job[]
   /** Properties that a job has written; undefined: there is no such job or file. */
   jobFile(job: Job, name: string): Promise<JsonObject | undefined>

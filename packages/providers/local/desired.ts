@@ -177,6 +177,8 @@ export interface LocalJob {
   readonly confined?: readonly string[]
   readonly end: JobEnd | undefined
   readonly sealed?: SealedSecrets | undefined
+  /** Server group whose shared volumes it has. */
+  readonly startedFor?: string
   /** A bake or a build, which takes the result: no list of jobs has it. */
   readonly isBuild?: boolean
   /** Folder whose content the working directory of a build starts with, in place of an image. */

@@ -28,6 +28,7 @@ import type {
   ServerGroup,
 } from '../infrastructure/model.ts'
 import type { OperationTypes } from '../infrastructure/operation-type.ts'
+import type { ProgramAccess } from '../infrastructure/programs/program-access.ts'
 import type {
   CloudProvider,
   ConsoleView,
@@ -50,6 +51,7 @@ import { AccountVariables } from './outgoing/account-variables.ts'
 import { InstancePorts } from './ports.ts'
 import { adoptFolder, confineFile } from './program-sandbox.ts'
 import { ProgramSecrets, secretHoldersOf } from './program-secrets.ts'
+import { attachedLabel, createLocalPrograms } from './programs/local-programs.ts'
 import { oldImages, PulledImages } from './pulled-images.ts'
 import { toActivityView } from './reading.ts'
 import { isShownJob, Readings } from './readings.ts'
@@ -78,6 +80,7 @@ export class LocalProvider implements CloudProvider {
   readonly builders: Builders
   readonly machine: Machine
   readonly frontCertificates: FrontCertificates
+  readonly programs: ProgramAccess
   readonly parts: OperationParts
   readonly #agent: Agent
   readonly #certificates: Certificates | undefined
@@ -164,6 +167,7 @@ export class LocalProvider implements CloudProvider {
         ),
     }
     this.builders = new Builders(agent, this.parts)
+    this.programs = createLocalPrograms({ agent, desired, secrets })
     const { parts, builders } = this
     this.machine = {
       dataDir,
@@ -324,8 +328,19 @@ export class LocalProvider implements CloudProvider {
 
   start(): void {
     this.parts.desired.transact(() => this.#secrets.reseal(this.parts.desired))
+    this.#endAttached()
     this.parts.reconciler.start()
     this.#certificates?.start()
+  }
+
+  /** Jobs whose clients were connected to the process before this one. */
+  #endAttached(): void {
+    const { desired } = this.parts
+    const left = [...desired.all('jobs')].filter(({ labels }) => labels[attachedLabel] === 'true')
+    if (left.length === 0) return
+    desired.transact(() => {
+      for (const job of left) desired.dismissJob(job)
+    })
   }
 
   async close(): Promise<void> {

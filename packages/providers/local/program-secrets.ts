@@ -121,10 +121,11 @@ export class ProgramSecrets {
   }
 
   mask(text: string, owner: ProgramSecretOwner): string {
-    return withoutSecrets(
-      text,
-      longestFirst([...this.#open(owner).masks, ...this.#variables.masks(owner.account)]),
-    )
+    return withoutSecrets(text, this.masksOf(owner))
+  }
+
+  masksOf(owner: ProgramSecretOwner): readonly string[] {
+    return longestFirst([...this.#open(owner).masks, ...this.#variables.masks(owner.account)])
   }
 
   /** Encrypts with the newest key what an older one did. Within a change. */

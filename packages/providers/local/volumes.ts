@@ -20,15 +20,20 @@ function rootOf(dataDir: string, { account, region, name }: ResourceKey): string
   return join(dataDir, volumesFolderName, account, region, parseMoniker(name).cluster ?? name)
 }
 
+/** Whose volumes are wanted: an instance, or a job that runs like one. */
+type VolumeOwner = Pick<LocalInstance, 'account' | 'region' | 'ordinal'> & {
+  readonly program: Pick<LocalInstance['program'], 'volumes' | 'container' | 'startedFor'>
+}
+
 export function toProgramVolumes(
-  instance: LocalInstance,
+  instance: VolumeOwner,
   dataDir: string,
 ): ProgramVolumes | undefined {
   const folders = volumesOf(instance, dataDir).map(({ folder }) => folder)
   return folders.length === 0 ? undefined : { root: rootOf(dataDir, placeOf(instance)), folders }
 }
 
-export function volumeVariables(instance: LocalInstance, dataDir: string): Record<string, string> {
+export function volumeVariables(instance: VolumeOwner, dataDir: string): Record<string, string> {
   const { container } = instance.program
   const named = volumesOf(instance, dataDir)
   return Object.fromEntries(
@@ -36,7 +41,7 @@ export function volumeVariables(instance: LocalInstance, dataDir: string): Recor
   )
 }
 
-export function volumesOf({ ordinal = 0, ...instance }: LocalInstance, dataDir: string) {
+export function volumesOf({ ordinal = 0, ...instance }: VolumeOwner, dataDir: string) {
   const root = rootOf(dataDir, placeOf(instance))
   return (instance.program.volumes ?? []).map(({ name, shared, path = `/volumes/${name}` }) => ({
     variable: `FAIRLEAD_VOLUME_${name.toUpperCase().replaceAll('-', '_')}`,
@@ -73,7 +78,7 @@ function isBeside({ id, ordinal = 0 }: LocalInstance, other: LocalInstance): boo
 }
 
 /** An instance that was detached keeps the volumes of the server group that started it. */
-function placeOf({ account, region, program }: Omit<LocalInstance, 'ordinal'>): ResourceKey {
+function placeOf({ account, region, program }: Omit<VolumeOwner, 'ordinal'>): ResourceKey {
   return { account, region, name: program.startedFor }
 }
 

@@ -244,10 +244,14 @@ function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {
     program,
     confined === undefined ? type : { ...type, ...ofCommands, ...definedOf(type) },
   )
+  const { startedFor } = job
+  const owner =
+    startedFor === undefined ? undefined : { ...job, program: { ...program, startedFor } }
   const environment = {
     // There is no other home in the sandbox.
     ...(confined !== undefined && { HOME: workFolderOf(parts.dataDir, id) }),
     ...parts.secrets.environmentOf(job),
+    ...(owner && volumeVariables(owner, parts.dataDir)),
     FAIRLEAD_JOB_ID: id,
     FAIRLEAD_JOB: job.name,
     FAIRLEAD_ACCOUNT: account,
@@ -257,7 +261,7 @@ function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {
   const start = {
     environment,
     limits,
-    mounts: [],
+    mounts: owner === undefined ? [] : volumesOf(owner, parts.dataDir),
     content: digest === undefined ? content : parts.images.folderOf({ digest }),
   }
   return {
@@ -268,6 +272,7 @@ function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {
       ...toStart(job, start, parts),
       user: parts.users.of(account),
       limits: { ...limits, consoleBytes: consoleBytes ?? limits.consoleBytes },
+      ...(owner && { volumes: toProgramVolumes(owner, parts.dataDir) }),
     },
     readiness: undefined,
     stopGraceMs: program.stopMs,

@@ -5,7 +5,8 @@ import { describeNameProblem } from '@fairlead/base/names/moniker.ts'
 import { describeRefusal } from '@fairlead/base/settings/standalone.ts'
 import { Command, ImageFile } from '@fairlead/ports/image-file.ts'
 import { z } from 'zod'
-import type { LocalJob } from '../desired.ts'
+import type { ContainerPlan } from '../containers.ts'
+import type { LocalGroup, LocalJob } from '../desired.ts'
 import { toProgram } from '../program.ts'
 import { confineCommand } from '../program-sandbox.ts'
 import { sealSecrets } from '../program-secrets.ts'
@@ -40,6 +41,8 @@ const JobFields = z.object({
   command,
   cmd: command,
   labels: textMap,
+  /** Runs as its instances do: with their image, variables, secrets, limits and shared volumes. */
+  likeServerGroup: optionalTextPart,
   instanceType: optionalTextPart,
   runtimeLimitSecs: optionalField(numeric(z.number().min(1))),
 })
@@ -47,16 +50,20 @@ type JobFields = z.output<typeof JobFields>
 
 const runJob = defineOperation({
   fields: JobFields.shape,
-  resources: ({ fields: { application } }) => [application],
+  resources: ({ fields: { application, likeServerGroup } }) => [application, likeServerGroup],
   check: (submission) => {
     const { fields, users, context } = submission
     const place = placeOf(submission)
-    const isCommand = imageIdOf(fields) === undefined
+    const { likeServerGroup } = fields
+    const isCommand = imageIdOf(fields) === undefined && likeServerGroup === undefined
     return [
+      likeServerGroup !== undefined &&
+        sourceOf(submission, place) === undefined &&
+        `likeServerGroup: there is no ${likeServerGroup} in ${place.account.name}/${place.region.name}.`,
       fields.application === undefined
         ? 'application: it is missing.'
         : describeNameProblem({ app: fields.application }),
-      !isCommand && problemOfImage(imageIdOf(fields) ?? '', place, submission),
+      imageIdOf(fields) !== undefined && problemOfImage(imageIdOf(fields) ?? '', place, submission),
       isCommand &&
         commandOf(fields) === undefined &&
         'command: it is missing, and no image says what is to run.',
@@ -73,12 +80,17 @@ const runJob = defineOperation({
 async function startJob(running: RunningOperation<JobFields>): Promise<void> {
   const { desired, run, change, context, settings, variables } = running
   const place = placeOf(running)
-  const imageId = imageIdOf(running.fields)
+  const source = sourceOf(running, place)
+  const imageId = imageIdOf(running.fields) ?? source?.image.id
   const image =
     imageId === undefined
       ? undefined
-      : await loadImage(imageId, { place, usually: { network: 'own' } }, running)
-  const order = toJob(running, place, image)
+      : await loadImage(
+          imageId,
+          { place, usually: { network: 'own' }, cloned: source, given: given(source) },
+          running,
+        )
+  const order = toJob(running, place, { image, source })
   const { id, account, region, application, program, name } = order
   const use = { application, account, user: run.user, place: `job ${name} in ${account}/${region}` }
   const sealed = await sealSecrets(program, use, { secrets: context.ports.secrets, variables, run })
@@ -133,6 +145,20 @@ const destroyJob = defineOperation({
   },
 })
 
+/** Nothing of it listens, so that it has no port of the source. */
+function given(source: LocalGroup | undefined): Pick<ContainerPlan, 'network'> | undefined {
+  return source?.program.container === undefined ? undefined : { network: 'own' }
+}
+
+function sourceOf(
+  { fields: { likeServerGroup }, desired }: LocalSubmission<JobFields>,
+  { account, region }: TargetPlace,
+): LocalGroup | undefined {
+  return likeServerGroup === undefined
+    ? undefined
+    : desired.groupAt(account.name, region.name, likeServerGroup)
+}
+
 function imageIdOf({ imageId, image }: JobFields): string | undefined {
   return imageId ?? image
 }
@@ -144,11 +170,19 @@ function commandOf({ command: given, cmd }: JobFields): string[] | undefined {
 function toJob(
   submission: LocalSubmission<JobFields>,
   place: TargetPlace,
-  image: GivenImage | undefined,
+  {
+    image,
+    source,
+  }: { readonly image: GivenImage | undefined; readonly source: LocalGroup | undefined },
 ): LocalJob {
   const { fields, settings, context, newId } = submission
   const id = `job-${newId().toLowerCase()}`
   const given = commandOf(fields)
+  const program = toProgram(
+    image?.program ?? ImageFile.parse({ command: given }),
+    { ...overridesOf(fields), command: given },
+    source?.program,
+  )
   return {
     id,
     name: fields.name ?? id,
@@ -158,12 +192,13 @@ function toJob(
     createdMs: context.now(),
     timeLimitMs: fields.runtimeLimitSecs && fields.runtimeLimitSecs * 1000,
     image: image?.id,
-    program: toProgram(image?.program ?? ImageFile.parse({ command: given }), {
-      ...overridesOf(fields),
-      command: given,
-    }),
+    program: { ...program, volumes: program.volumes?.filter(({ shared }) => shared) },
+    ...definedOf({ startedFor: source?.name }),
     digest: image?.digest,
-    instanceType: fields.instanceType ?? defaultInstanceType(place, settings.defaultInstanceType),
+    instanceType:
+      fields.instanceType ??
+      source?.instanceType ??
+      defaultInstanceType(place, settings.defaultInstanceType),
     labels: fields.labels ?? {},
     end: undefined,
     leavingRevision: undefined,

@@ -1,6 +1,7 @@
 /** Masks values of secrets, and their known forms, in output that arrives piece by piece. */
-import { mask } from '@fairlead/model/secrets/secret-names.ts'
+
 import { formsOf } from './masked-forms.ts'
+import { mask } from './secret-names.ts'
 
 /** One such line alone says little, and may be an ordinary word; a text of this length is masked across lines, too. */
 const minLineLength = 8

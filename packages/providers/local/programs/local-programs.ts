@@ -1,0 +1,87 @@
+/** Programs of this machine's instances: their output by the agent, and programs beside them. */
+import type { Agent, OutputWish } from '@fairlead/base/net/agent-protocol.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
+import type {
+  LogPart,
+  LogWish,
+  ProgramAccess,
+} from '../../infrastructure/programs/program-access.ts'
+import type { Desired, LocalInstance, LocalJob } from '../desired.ts'
+import type { ProgramSecrets } from '../program-secrets.ts'
+import { LogLines } from './log-lines.ts'
+
+const partBytes = 1024 * 1024
+/** So much is looked through for the last lines: a line may be long. */
+const tailBytes = 16 * 1024 * 1024
+/** Of a job that waits for its client. */
+const waitingCommand = ['sh', '-c', 'trap exit TERM HUP; while :; do sleep 3600 & wait $!; done']
+
+interface LocalProgramParts {
+  readonly agent: Agent
+  readonly desired: Desired
+  readonly secrets: ProgramSecrets
+}
+
+export function createLocalPrograms({ agent, desired, secrets }: LocalProgramParts): ProgramAccess {
+  const ownerOf = (id: string): LocalInstance | LocalJob => {
+    const owner = desired.get('instances', id) ?? desired.get('jobs', id)
+    if (owner === undefined) throw new PortError(404, `There is no instance ${id} any more.`)
+    return owner
+  }
+  const linesOf = (id: string) => {
+    const owner = ownerOf(id)
+    return new LogLines((text) => secrets.mask(text, owner))
+  }
+  return {
+    async lines({ id }, wish): Promise<LogPart> {
+      const lines = linesOf(id)
+      const maxBytes = wish.tail === undefined ? partBytes : tailBytes
+      const first = await agent.timedPart(id, toOutputWish(wish), maxBytes)
+      if (first === undefined) return { lines: [], next: '0' }
+      const found = [...lines.feed(first)]
+      const { endOffset } = first
+      for (let next = first.nextOffset; next < endOffset; ) {
+        const part = await agent.timedPart(
+          id,
+          { offset: next },
+          Math.min(partBytes, endOffset - next),
+        )
+        if (part === undefined || part.nextOffset <= next) break
+        found.push(...lines.feed(part))
+        next = part.nextOffset
+      }
+      if (wish.isFollowed !== true) found.push(...lines.end())
+      return { lines: found, next: String(lines.offset) }
+    },
+    async *follow({ id }, next, signal) {
+      const lines = linesOf(id)
+      for await (const part of agent.followOutput(id, Number(next), signal)) yield* lines.feed(part)
+      yield* lines.end()
+    },
+    exec: ({ id }, request) => agent.exec(id, request),
+    masksOf: ({ id }) => secrets.masksOf(ownerOf(id)),
+    toRun({ account, region, name }, { command, timeoutSeconds, isAttached }) {
+      return {
+        name: 'runJob',
+        description: {
+          cloudProvider: 'local',
+          credentials: account,
+          region,
+          likeServerGroup: name,
+          command: isAttached ? waitingCommand : [...command],
+          ...(timeoutSeconds !== undefined && { runtimeLimitSecs: timeoutSeconds }),
+          ...(isAttached && { labels: { [attachedLabel]: 'true' } }),
+        },
+      }
+    },
+  }
+}
+
+/** Of jobs that are there for a client. */
+export const attachedLabel = 'fairlead.attached'
+
+function toOutputWish({ sinceMs, tail, previous }: LogWish): OutputWish {
+  if (previous === true) return { previous: true }
+  if (sinceMs !== undefined) return { sinceMs }
+  return tail === undefined ? { all: true } : { tail }
+}
