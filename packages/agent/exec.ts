@@ -3,6 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import type { Duplex, Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Program } from '@fairlead/base/net/agent-protocol.ts'
 import {
   type ExecRequest,
@@ -39,6 +40,9 @@ export interface ProgramSurroundings {
 
 /** Between SIGHUP and SIGKILL when the client has gone. */
 const graceMs = 2_000
+/** Until an instance that does not run yet is given up. */
+const startMs = 3_000
+const lookMs = 50
 const notFound = 127
 const notExecutable = 126
 /** File descriptor on which the shell in the terminal names its process and the terminal. */
@@ -59,11 +63,23 @@ export async function serveExec(
     const first = await frames.next()
     if (first.done === true) return
     const request = JSON.parse(String(first.value.bytes)) as ExecRequest
-    const run = new ExecRun(find(), request)
+    const run = new ExecRun(await whenRunning(find), request)
     await run.serve(connection, frames)
   } catch (error) {
     const code = error instanceof ExecError ? error.code : 125
     connection.end(formatJsonFrame({ exit: code, reason: (error as Error).message }))
+  }
+}
+
+/** An instance that is just being started runs in a moment. @throws {ExecError} */
+async function whenRunning(find: () => ProgramSurroundings): Promise<ProgramSurroundings> {
+  for (let waitedMs = 0; ; waitedMs += lookMs) {
+    try {
+      return find()
+    } catch (error) {
+      if (waitedMs >= startMs) throw error
+    }
+    await sleep(lookMs)
   }
 }
 

@@ -84,6 +84,9 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   'concerns the application in the path alone': [
     'body of POST /notifications/{type}/{application}',
     'body of POST /notifications/{type}/{application}/test',
+    'body of POST /apps/{application}/exec',
+    'body of POST /apps/{application}/run',
+    'body of POST /apps/{application}/sessions/{session}/input',
     'body of POST /managed/application/{application}/pin',
     'body of POST /managed/application/{application}/veto',
     'body of POST /managed/application/{application}/mark/bad',

@@ -1,10 +1,15 @@
 /** The commands, in the order of the help. */
 import type { CommandEntry } from '../command.ts'
+import { apply } from './apply.ts'
 import { completion, createComplete } from './completion.ts'
 import { context } from './context.ts'
+import { diff } from './diff.ts'
+import { exec, run } from './exec.ts'
+import { exportCommand } from './export.ts'
 import { init } from './init.ts'
 import { approve, cancel, reject } from './judge.ts'
 import { login, logout } from './login.ts'
+import { logs } from './logs.ts'
 import { open } from './open.ts'
 import { runs, start, watch } from './runs.ts'
 import { validate } from './validate.ts'
@@ -14,12 +19,18 @@ export const commands: readonly CommandEntry[] = [
   init,
   validate,
   open,
+  logs,
+  exec,
+  run,
   approve,
   reject,
   cancel,
   runs,
   watch,
   start,
+  diff,
+  apply,
+  exportCommand,
   login,
   logout,
   context,

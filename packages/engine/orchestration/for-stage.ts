@@ -1,6 +1,5 @@
 /** Ports as a stage uses them: in the name of all for whom it runs, with its secrets, and with the errors of steps. */
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { fieldOf } from '@fairlead/base/json/values.ts'
 import { authorFault, PortError } from '@fairlead/base/port-error.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
@@ -41,14 +40,15 @@ export function forStage<Port extends { readonly name: string }>(
   rules: PortRules<Port>,
   binding: StageBinding,
 ): PortOfStage<Port> {
-  const takesReferences = fieldOf(port, 'takesReferences') === true
+  // A port that is bound late has no own fields.
+  const { takesReferences } = port as { readonly takesReferences?: boolean }
   const bind =
     (name: keyof Port & string): PortMethod =>
     async (...given) => {
       if (rules.changes.includes(name)) await binding.checkChange(rules.service, name)
       const [first, ...rest] = given
       const { value, secrets } = rules.holdsSecrets.includes(name)
-        ? await binding.reveal(first, takesReferences)
+        ? await binding.reveal(first, takesReferences === true)
         : { value: first, secrets: [] }
       const sent = given.length === 0 ? [] : [value, ...rest]
       const as = await binding.caller()

@@ -69,6 +69,9 @@ export interface Operation {
   readonly errorAnswers?: Readonly<Record<number, z.ZodType>>
 }
 
+/** Type of an answer that has a JSON object in each line, as they come. */
+export const linesType = 'application/x-ndjson'
+
 export interface Subject {
   readonly name: string
   readonly description: string

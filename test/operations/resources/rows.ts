@@ -329,6 +329,28 @@ export const eventRows: Row[] = [
 ]
 
 export const infrastructureRows: Row[] = [
+  {
+    id: 'getAppLogs',
+    ask: 'GET /apps/web/logs?service=api&tail=5&other=1',
+    call: 'clouddriver GET /apps/web/logs?service=api&tail=5',
+  },
+  {
+    id: 'execInApp',
+    ask: 'POST /apps/web/exec',
+    body: { command: ['ls'] },
+    call: 'clouddriver POST /apps/web/exec',
+  },
+  {
+    id: 'readAppSession',
+    ask: 'GET /apps/web/sessions/s1/output',
+    call: 'clouddriver GET /apps/web/sessions/s1/output',
+  },
+  {
+    id: 'writeAppSession',
+    ask: 'POST /apps/web/sessions/s1/input',
+    body: { stdin: 'aGk=' },
+    call: 'clouddriver POST /apps/web/sessions/s1/input',
+  },
   { id: 'allUsingGET3', ask: 'GET /projects', call: 'front50 GET /v2/projects', gives: list },
   {
     id: 'getProjectUsingGET',

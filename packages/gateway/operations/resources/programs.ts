@@ -4,11 +4,9 @@ import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
 import { get, post } from '../declare.ts'
 import { readsApplication, writesApplication } from '../demands.ts'
-import type { Operation, OperationRequest } from '../operation.ts'
+import { linesType, type Operation, type OperationRequest } from '../operation.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { submissionType } from './task-polling.ts'
-
-const linesType = 'application/x-ndjson'
 
 const Place = {
   environment: z
@@ -60,7 +58,9 @@ export const programOperations: Operation[] = [
       'a line above 64 KiB is cut and has `cut`. Empty lines are signs of life. With `follow`, the stream goes on over deployments: ' +
       'instances that start are added, and those that end are read to their end. Values of secrets are masked.',
     query: {
-      environment: maybeText.describe('All unless given; `production` is the one whose clusters do not name it.'),
+      environment: maybeText.describe(
+        'All unless given; `production` is the one whose clusters do not name it.',
+      ),
       service: maybeText.describe('Name of a service or of a cluster; all unless given.'),
       instance: maybeText.describe('Id of one instance.'),
       since: maybeText.describe('A time, or how long ago: `5m`.'),
@@ -112,19 +112,24 @@ export const programOperations: Operation[] = [
       errors: { 404: 'It has ended.', 409: 'Its output is read already.' },
     },
   ),
-  post('writeAppSession', '/apps/{application}/sessions/{session}/input', 'Send input to a program', {
-    demands: writesApplication,
-    // Bytes of input are not recorded: the record of the start has the command. A terminal sends one for each key.
-    changesNothing: true,
-    cost: 0,
-    description:
-      'Input of a program that the caller runs: bytes, the end of the input, the size of the terminal, or a signal. An answer comes when ' +
-      'more can be taken.',
-    body: InputBody,
-    forward: 'clouddriver /apps/{application}/sessions/{session}/input',
-    answer: z.looseObject({}),
-    errors: { 404: 'It has ended.' },
-  }),
+  post(
+    'writeAppSession',
+    '/apps/{application}/sessions/{session}/input',
+    'Send input to a program',
+    {
+      demands: writesApplication,
+      // Bytes of input are not recorded: the record of the start has the command. A terminal sends one for each key.
+      changesNothing: true,
+      cost: 0,
+      description:
+        'Input of a program that the caller runs: bytes, the end of the input, the size of the terminal, or a signal. An answer comes when ' +
+        'more can be taken.',
+      body: InputBody,
+      forward: 'clouddriver /apps/{application}/sessions/{session}/input',
+      answer: z.looseObject({}),
+      errors: { 404: 'It has ended.' },
+    },
+  ),
 ]
 
 async function run(request: OperationRequest): Promise<unknown> {

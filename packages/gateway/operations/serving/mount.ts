@@ -6,7 +6,7 @@ import { parseAccept, yamlType } from '../../http/parse-accept.ts'
 import { anyPath } from '../../http/route.ts'
 import { eventStreamType } from '../../live/event-stream.ts'
 import { Guard } from '../access/guard.ts'
-import { type Operation, StreamedAnswer } from '../operation.ts'
+import { linesType, type Operation, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import {
   type Declarations,
@@ -65,9 +65,9 @@ function checkAcceptable({ operation, form }: Declarations, accept: string | und
   throw new GatewayError('NOT_ACCEPTABLE', `Answers are JSON, or YAML with "Accept: ${yamlType}".`)
 }
 
-/** Streams of events, and bytes, which have the type that their service gives. */
+/** Streams of events, lines, and bytes, which have the type that their service gives. */
 function hasOwnType({ answerType }: Operation): boolean {
-  return answerType === eventStreamType || answerType === 'application/octet-stream'
+  return [eventStreamType, linesType, 'application/octet-stream'].includes(answerType ?? '')
 }
 
 async function answerHandled(exchange: OperationExchange): Promise<void> {

@@ -6,6 +6,7 @@ import { definedOf } from '@fairlead/base/json/values.ts'
 import type { ExecInput, ExecRequest, TerminalSize } from '@fairlead/base/net/exec-frames.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { findRegexProblem } from '@fairlead/base/regex/bounded-regex.ts'
+import type { Access } from '@fairlead/ports/access.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { trustedCallerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
 import {
@@ -22,6 +23,7 @@ import { checkReadable, checkRight, type EmbeddedInfrastructure } from '../route
 import { type InstanceLine, type LogQuery, streamLogs } from './log-stream.ts'
 import {
   findServiceInstances,
+  firstEnvironment,
   isReady,
   type ServiceInstance,
   type ServiceQuery,
@@ -70,8 +72,8 @@ export function createProgramRoutes(infrastructure: EmbeddedInfrastructure) {
   const { now } = context
 
   async function logs(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const query = toLogQuery(request, now())
     const access = await requireAccess(context, userOf(request))
+    const query = await withEnvironment(toLogQuery(request, now()), access)
     checkReadable(access, query.application, 'application')
     const find = () => findServiceInstances(infrastructure, query, access)
     if (query.follow !== true || query.instance !== undefined) requireSome(await find(), query)
@@ -79,6 +81,13 @@ export function createProgramRoutes(infrastructure: EmbeddedInfrastructure) {
       const write = (line: InstanceLine) => sink.write(`${formatLine(line)}\n`)
       await streamLogs({ query, find, now, signal: sink.signal, write })
     })
+  }
+
+  /** Where no environment is named: the first one, if the application has it. */
+  async function withEnvironment<Q extends ServiceQuery>(query: Q, access: Access): Promise<Q> {
+    if (query.environment !== undefined) return query
+    const first = { ...query, environment: firstEnvironment }
+    return (await findServiceInstances(infrastructure, first, access)).length > 0 ? first : query
   }
 
   async function exec(request: FastifyRequest): Promise<object> {
@@ -93,11 +102,12 @@ export function createProgramRoutes(infrastructure: EmbeddedInfrastructure) {
   }
 
   /** The oldest ready instance where none is named. @throws {PortError} 403, 404 */
-  async function choose(request: FastifyRequest, query: ServiceQuery): Promise<ServiceInstance> {
+  async function choose(request: FastifyRequest, given: ServiceQuery): Promise<ServiceInstance> {
     const user = userOf(request)
     sessions.checkRoom(user)
     const access = await requireAccess(context, user)
-    checkRight(access, { kind: 'application', name: query.application, right: 'WRITE' })
+    checkRight(access, { kind: 'application', name: given.application, right: 'WRITE' })
+    const query = await withEnvironment(given, access)
     const found = requireSome(await findServiceInstances(infrastructure, query, access), query)
     const enabled = found.filter(({ group }) => !group.isDisabled)
     const ready = (enabled.length > 0 ? enabled : found).find((each) => isReady(each, now()))

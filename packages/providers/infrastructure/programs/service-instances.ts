@@ -24,7 +24,8 @@ export interface ServiceInstance {
   readonly instance: Instance
 }
 
-const firstEnvironment = 'production'
+/** The environment whose clusters do not name it. */
+export const firstEnvironment = 'production'
 
 /** Those that the caller may read; oldest first. */
 export async function findServiceInstances(
