@@ -271,6 +271,25 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     },
   )
 
+  await step('a user with the right releases what is held back', async () => {
+    const { page } = admin
+    const held = /^Triggers that run as the service account coming are held back, since ben/
+    for (const id of ['held', 'held-too'])
+      await store(ben, id, {
+        triggers: [{ type: 'webhook', source: id, enabled: true, runAsUser: 'coming' }],
+      })
+    await admin.open('/held/edit')
+    const banner = page.locator('.banner', { hasText: held })
+    await banner.getByRole('button', { name: 'Release' }).click()
+    await banner.waitFor({ state: 'detached' })
+    await admin.open('?q=held-too')
+    const error = page.getByRole('link', { name: '1 error' })
+    await error.waitFor()
+    await page.getByRole('button', { name: 'Actions of held-too' }).click()
+    await page.getByRole('menuitem', { name: 'Release' }).click()
+    await error.waitFor({ state: 'detached' })
+  })
+
   await step('fields with problems keep the save back, and the first is focused', async () => {
     const { page } = admin
     const longNumber = '"account":12345678901234567890'

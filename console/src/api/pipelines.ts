@@ -1,5 +1,6 @@
 /** Reads of an application, of its server groups, pipelines and their runs, each made once for all that show it. */
 import { hasActive } from '../model/execution.ts'
+import type { Schemas } from './client.ts'
 import { type Answer, type LiveOptions, useLive } from './live.ts'
 import { applicationEvents } from './streams.ts'
 
@@ -33,6 +34,14 @@ export function useFindings(application: string) {
     { path: { application } },
     { refresh: 'slow', events: applicationEvents(application, 'definitions') },
   )
+}
+
+/** Those of a pipeline, in the findings of its application. */
+export function findingsIn(
+  found: readonly Schemas['FindingsOfDefinition'][] | undefined,
+  id: string | undefined,
+): readonly Schemas['Finding'][] {
+  return found?.find((each) => each.kind === 'pipeline' && each.id === id)?.findings ?? []
 }
 
 const groupsPath = '/applications/{applicationName}/serverGroups'

@@ -1,9 +1,10 @@
 /** Above the views of the editor: how the draft differs from what is stored, what can be done with it, and what stands in the way of a save. */
 
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
+import { findingsIn, useFindings } from '../api/pipelines.ts'
 import { saveOperation, useDenial, useStartDenial } from '../api/rights.ts'
 import { ActionButton, Banner, Button, IconButton } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
@@ -16,7 +17,7 @@ import { plural } from '../words.ts'
 import type { Draft, TabProps } from './draft.ts'
 import type { Path } from './json-path.ts'
 import { forgetDraft } from './open-draft.ts'
-import { pipelineActions } from './pipeline-actions.ts'
+import { pipelineActions, release } from './pipeline-actions.ts'
 import type { Problem } from './problems.ts'
 import { CopyMine, describeOther, MergeDialog } from './save-dialog.tsx'
 import { titleOfStage, toNodes } from './stages.ts'
@@ -179,6 +180,24 @@ function toButton(label: string, onClick: () => void) {
       {label}
     </Button>
   )
+}
+
+/** What of the stored pipeline waits for a user with the right. */
+export function Held({ draft, denied }: TabProps & { denied: string | undefined }) {
+  const id = scalarOf(draft.stored.value?.['id'])
+  const found = useFindings(draft.application).reading.value.body
+  const held = findingsIn(found, id).filter((finding) => finding.held)
+  const name = scalarOf(draft.stored.value?.['name']) ?? ''
+  const button = id !== undefined && (
+    <Button small denied={denied} onClick={() => release(name, id)}>
+      Release
+    </Button>
+  )
+  return held.map(({ message }) => (
+    <Banner key={message} tone="warning" actions={button}>
+      {message}
+    </Banner>
+  ))
 }
 
 const maxListed = 5

@@ -22,6 +22,7 @@ import {
   blockingProblems,
   Changes,
   describeLoss,
+  Held,
   Notes,
   openStart,
   Problems,
@@ -149,6 +150,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
         actions={<Actions draft={draft} run={query['run']} onSave={() => void save()} />}
       />
       <Notes draft={draft} denied={denied} newer={newer} />
+      <Held draft={draft} denied={denied} />
       <Problems draft={draft} onShow={showField} onSaveAnyway={() => openDialog(dialog)} />
       <Tabs label="Views of the pipeline" options={views} selected={view.id} onSelect={show}>
         <Lazy key={view.id} load={view.load} props={{ draft }} />

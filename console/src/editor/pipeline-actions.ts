@@ -9,20 +9,30 @@ import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import type { IconName } from '../components/text.tsx'
 import { showHidden } from '../model/names.ts'
-import { readDefinition, sendDefinition } from './store.ts'
+import { readDefinition, releaseHeld, sendDefinition } from './store.ts'
 
 export interface PipelineActions {
   readonly application: string
   readonly pipeline: JsonObject
   readonly denied: string | undefined
   readonly isEditing?: boolean
+  /** Whether a part of it waits for a user with the right. */
+  readonly isHeld?: boolean
   /** Ids of all pipelines of the application in their order, where this one can be moved among them. */
   readonly order?: readonly string[] | undefined
   readonly onDeleted?: () => void
 }
 
 export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
-  const { application, pipeline, denied, isEditing = false, order = [], onDeleted } = options
+  const {
+    application,
+    pipeline,
+    denied,
+    isEditing = false,
+    isHeld = false,
+    order = [],
+    onDeleted,
+  } = options
   const name = scalarOf(pipeline['name']) ?? ''
   const id = scalarOf(pipeline['id']) ?? name
   const isDisabled = pipeline['disabled'] === true
@@ -58,6 +68,7 @@ export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
     href: to.editPipeline(application, id),
   }
   return [
+    ...(isHeld ? [item('Release', 'check', () => release(name, id))] : []),
     ...(isEditing ? [] : [edit, item('Rename', 'edit', () => openRename(name, change))]),
     {
       label: 'History',
@@ -74,6 +85,11 @@ export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
       destructive: true,
     },
   ]
+}
+
+/** Without a question: what it takes over stands beside the button. */
+export function release(name: string, id: string): void {
+  act(`Release ${name}`, () => releaseHeld(name, id))
 }
 
 type Change = (changes: JsonObject) => Promise<void>

@@ -6,7 +6,7 @@ import { useLocation } from 'preact-iso/router'
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { useFindings, usePipelines, useRunsOf } from '../api/pipelines.ts'
+import { findingsIn, useFindings, usePipelines, useRunsOf } from '../api/pipelines.ts'
 import { saveOperation, useDenial, useStartDenial } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ActionButton, Banner } from '../components/button.tsx'
@@ -184,10 +184,10 @@ function Row({
     () => body && newestFirst(body.filter((run) => run.pipelineConfigId === id)),
     [body, id],
   )
-  const found = useFindings(application).reading.value.body
+  const findings = findingsIn(useFindings(application).reading.value.body, id)
   const shown = {
     application,
-    findings: found?.find((each) => each.kind === 'pipeline' && each.id === id)?.findings,
+    findings,
     id: id ?? name,
     name,
     note: description ?? undefined,
@@ -201,6 +201,7 @@ function Row({
         pipeline={pipeline}
         last={runs?.[0]}
         order={order}
+        isHeld={findings.some(({ held }) => held)}
       />
     </PipelineRow>
   )

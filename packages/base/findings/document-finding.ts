@@ -14,6 +14,8 @@ export interface DocumentFinding {
   readonly stage?: string | undefined
   /** Sentences: what is wrong, what would happen, and what to write instead. */
   readonly message: string
+  /** Part of what is stored is held back until a user with the right releases it. */
+  readonly held?: true
 }
 
 export function errorAt(place: string, message: string): DocumentFinding {

@@ -143,7 +143,7 @@ test('orchestration-scenario 8: a disabled definition leaves a failed execution'
   assert.match(String(at(listed, 0, 'cancellationReason')), /^Failed on startup:/)
 })
 
-test('orchestration-scenario 9: a definition that is disabled in the store is not run', async (t) => {
+test('orchestration-scenario 9: a definition disabled in the store leaves a failed execution', async (t) => {
   const { ask, backends } = await startEngine(t, { backends: [definitionsBackend] })
   const stored = await backends.ask('front50', 'POST', '/pipelines', {
     application: 'app',
@@ -153,10 +153,22 @@ test('orchestration-scenario 9: a definition that is disabled in the store is no
   })
   const id = at(stored.body, 'id')
 
-  const answer = await ask('POST', '/orchestrate', { application: 'app', id, stages: [W('1', 0)] })
+  const body = { application: 'app', id, stages: [W('1', 0)] }
+  for (const path of ['/orchestrate', '/plan']) {
+    const answer = await ask('POST', path, body)
+    assert.equal(answer.status, 400)
+    assert.match(String(at(answer.body, 'message')), /is disabled/)
+  }
 
-  assert.equal(answer.status, 400)
-  assert.deepEqual((await ask('GET', `/pipelines?pipelineConfigIds=${id}`)).body, [])
+  const [failed, ...others] = (await ask('GET', `/pipelines?pipelineConfigIds=${id}`))
+    .body as Record<string, unknown>[]
+  assert.deepEqual(others, [], 'a plan leaves none')
+  assert.equal(failed?.['status'], 'TERMINAL')
+  assert.match(String(failed?.['cancellationReason']), /^Failed on startup: .* is disabled/)
+  assert.deepEqual(
+    [failed?.['startTime'], failed?.['endTime']],
+    Array(2).fill(failed?.['buildTime']),
+  )
 })
 
 test('orchestration-scenario 10: a correlation id leads to the execution that runs with it', async (t) => {

@@ -93,8 +93,8 @@ export async function findingsOfStored(
   const isMasked = JSON.stringify(document['triggers'] ?? []).includes(`"${mask}"`)
   const held = sources.ports.definitions.heldAtHand(readPipeline(document).id ?? '')
   return [
-    ...held.map(({ account, user }) =>
-      account === undefined
+    ...held.map(({ account, user }) => ({
+      ...(account === undefined
         ? warningAt(
             'stages',
             `Expressions say which pipeline or application its stages are about: they do only what ${user} may do, too, who saved or released it. Another user can release it.`,
@@ -102,8 +102,9 @@ export async function findingsOfStored(
         : errorAt(
             'triggers',
             `Triggers that run as the service account ${account} are held back, since ${user}, who saved it, could not use it. A user who may releases them.`,
-          ),
-    ),
+          )),
+      held: true as const,
+    })),
     ...(isMasked
       ? [
           errorAt(

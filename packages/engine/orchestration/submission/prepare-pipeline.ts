@@ -42,7 +42,7 @@ import { secretsToNote } from '../secrets.ts'
 import { describeFieldProblems } from '../stages/described-fields.ts'
 import { commonParts } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
-import { checkEnabled, checkOwner } from './stored-definition.ts'
+import { checkOwner, isDisabledInStore } from './stored-definition.ts'
 import { expandTemplate } from './template-instance.ts'
 import { normaliseTrigger, withDefaultParameters } from './trigger.ts'
 
@@ -71,7 +71,10 @@ interface Start {
   readonly sources: EngineOptions
 }
 
-type Phase = (draft: Draft, start: Start) => Partial<Draft> | undefined | Promise<Partial<Draft>>
+type Phase = (
+  draft: Draft,
+  start: Start,
+) => Partial<Draft> | undefined | Promise<Partial<Draft> | undefined>
 
 /** From what was submitted to what can be evaluated. Each may throw a `StageError`: the start is refused, and kept as a failure. */
 const phases: readonly Phase[] = [
@@ -110,7 +113,6 @@ export async function preparePipeline(
   if (isPlan(draft)) return { kind: 'plan', definition: await checkPlan(definition, draft, start) }
   const execution = executionFrom(draft, start, definition)
   await holdStages(execution, draft, sources)
-  await checkEnabled(execution, sources)
   return { kind: 'run', execution }
 }
 
@@ -255,9 +257,11 @@ function priorArtifacts(given: JsonObject, { store }: EngineOptions): JsonObject
   return newest === undefined ? [] : artifactsOfExecution(newest)
 }
 
-/** Refuses disabled definitions, and instances of version-1 templates. */
-function checkRunnable({ given }: Draft): undefined {
-  const problem = readPipeline(given).isDisabled
+/** Refuses definitions that are disabled, also only where they are stored, and instances of version-1 templates. */
+async function checkRunnable({ given }: Draft, { caller, sources }: Start): Promise<undefined> {
+  const isDisabled =
+    readPipeline(given).isDisabled || (await isDisabledInStore(given, caller, sources))
+  const problem = isDisabled
     ? 'The pipeline is disabled and cannot be started.'
     : versionOneProblem(given)
   if (problem !== undefined) throw new StageError([problem])

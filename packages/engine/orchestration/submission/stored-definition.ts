@@ -1,11 +1,10 @@
 /** The stored definition under the id of a submitted one: whose it is, and whether it may run. */
-import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { isTrue, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { isPassing, PortError } from '@fairlead/base/port-error.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { checkOnApplication } from '@fairlead/ports/access.ts'
-import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
 import type { EngineOptions } from '../engine-parts.ts'
-import type { Execution } from '../model.ts'
 
 /** Undefined: the caller sees none. @throws {Error} while the definition store cannot be asked */
 export async function loadDefinition(
@@ -52,18 +51,17 @@ async function ownerOf(
   return textOf(stored?.['application'])
 }
 
-/** A definition that is disabled in the store is not run; a store that cannot be asked does not hold anything up. @throws {PortError} 400 */
-export async function checkEnabled(
-  { pipelineConfigId: id, ...execution }: Execution,
+/** A store that cannot be asked does not hold anything up. */
+export async function isDisabledInStore(
+  submitted: JsonObject,
+  caller: Caller,
   sources: EngineOptions,
-): Promise<void> {
-  if (id === undefined || isTrue(execution.initialConfig['enabled'])) return
-  const stored = await loadDefinition(id, toCaller(execution.engine.headers), sources).catch(
-    (error: unknown) => {
-      sources.log.warn({ err: error, pipeline: id }, 'the stored definition could not be read')
-      return undefined
-    },
-  )
-  if (isTrue(stored?.['disabled']))
-    throw new PortError(400, 'The pipeline is disabled and cannot be started.')
+): Promise<boolean> {
+  const id = textOf(submitted['id'])
+  if (id === undefined || isTrue(objectOf(submitted['initialConfig'])['enabled'])) return false
+  const stored = await loadDefinition(id, caller, sources).catch((error: unknown) => {
+    sources.log.warn({ err: error, pipeline: id }, 'the stored definition could not be read')
+    return undefined
+  })
+  return isTrue(stored?.['disabled'])
 }

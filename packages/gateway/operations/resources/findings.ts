@@ -20,6 +20,10 @@ const Finding = model('Finding', 'A doubt about a definition that is kept as it 
   place: z.string().describe('Such as `stages[2].type`.'),
   stage: z.string().optional().describe('Name of the stage.'),
   message: z.string().describe('What is wrong, what would happen, and what to write instead.'),
+  held: z
+    .literal(true)
+    .optional()
+    .describe('Held back until a user with the right releases it: `PUT /pipelines/{id}/release`.'),
 })
 
 const FoundIn = model('FindingsOfDefinition', {
