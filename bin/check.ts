@@ -1,24 +1,39 @@
-/** `fairlead check`: reports whether the gateway would start, and summarises the configuration. */
+/** `fairlead check`: reports whether the gateway would start, and summarises the configuration; or what a save of files would find. */
+import type { Config } from '@fairlead/app/config/config.ts'
 import { checkOutsideAccounts } from '@fairlead/app/doctor/check-outside-accounts.ts'
 import { checkProviders } from '@fairlead/app/doctor/check-providers.ts'
 import { checkUsers } from '@fairlead/app/doctor/check-users.ts'
 import { findStartObstacles } from '@fairlead/app/doctor/start-obstacles.ts'
+import { judgeFiles } from '@fairlead/app/moves/judge-files.ts'
+import { openCopy } from '@fairlead/app/moves/open-definitions.ts'
+import { formatFinding } from '@fairlead/base/findings/document-finding.ts'
 import { runChecks, usualTimeouts } from '@fairlead/base/findings/finding.ts'
+import { openLog } from '@fairlead/base/telemetry/log.ts'
 import { readArguments } from './arguments.ts'
 import { readConfig, settingsHint, startOptions } from './read-config.ts'
 
 export const usage = `Usage: fairlead check [options]
+       fairlead check FILE... [options]
 
   --config FILE   another configuration file; may be repeated, later wins
-  --strict        every unknown key of the configuration prevents the start
+  --strict        every unknown key of the configuration prevents the start; with files, errors and warnings end with 1
 
 Reads the configuration, opens every file that it names, and checks the data directory, the ports and the clusters of accounts. Starts and changes nothing; a
 gateway may run meanwhile. Exits with 1 if a start would fail; a port or a data directory in use is a note only.
+
+With files, checks the pipelines, strategies, templates, canary configurations and applications in them instead (JSON, YAML, or what
+fairlead move --to has written), and prints what a save would find. They may refer to each other, and to what the data directory has.
 `
 
 export async function run(args: readonly string[]): Promise<number> {
-  readArguments(args, { command: 'check', options: startOptions, hint: settingsHint })
+  const { positionals: files, values } = readArguments(args, {
+    command: 'check',
+    options: startOptions,
+    words: Number.POSITIVE_INFINITY,
+    hint: settingsHint,
+  })
   const loaded = await readConfig(args)
+  if (files.length > 0) return checkFiles(files, loaded.config, values.strict)
   const obstacles = await findStartObstacles(loaded.config)
   const lasting = obstacles.filter(({ passing }) => !passing)
   if (lasting.length > 0) {
@@ -49,4 +64,27 @@ export async function run(args: readonly string[]): Promise<number> {
     process.stdout.write(`note: a start would fail at the moment. ${text}\n`)
   process.stdout.write(`${loaded.summary}\n`)
   return 0
+}
+
+async function checkFiles(
+  files: readonly string[],
+  config: Config,
+  isStrict: boolean,
+): Promise<number> {
+  const opened = openCopy(config, openLog('silent').log, { withHistory: false })
+  try {
+    const judged = await judgeFiles(opened, files)
+    for (const { file, title, findings } of judged)
+      for (const finding of findings)
+        process.stdout.write(`${finding.severity}: ${file}: ${title}: ${formatFinding(finding)}\n`)
+    const doubted = judged.flatMap(({ findings }) => findings)
+    process.stdout.write(`${count(judged, 'definition')}, ${count(doubted, 'finding')}.\n`)
+    return isStrict && doubted.some(({ severity }) => severity !== 'note') ? 1 : 0
+  } finally {
+    opened.close()
+  }
+}
+
+function count({ length }: readonly unknown[], noun: string): string {
+  return `${length} ${noun}${length === 1 ? '' : 's'}`
 }

@@ -1,8 +1,10 @@
 /** Prints what becomes of the corpus in `test/corpus`: `npm run corpus`. */
 import { configurationSets } from '../test/corpus/configurations.ts'
 import { definitions } from '../test/corpus/definitions.ts'
+import { documents } from '../test/corpus/documents.ts'
 import { tryConfiguration } from '../test/corpus/try-configuration.ts'
 import { prepareCorpus, tryDefinitions } from '../test/corpus/try-definitions.ts'
+import { tryDocuments } from '../test/corpus/try-documents.ts'
 import { runGateway } from '../test/support/gateway.ts'
 
 const closing: (() => unknown)[] = []
@@ -27,6 +29,19 @@ console.table(
     ]),
   ),
 )
+const others = await tryDocuments(url, documents)
+console.table(
+  Object.fromEntries(
+    Object.entries(Object.groupBy(others, ({ kind }) => kind)).map(([kind, all = []]) => [
+      kind,
+      {
+        documents: all.length,
+        'with findings': all.filter(({ hasFindings }) => hasFindings).length,
+        wrong: all.filter(({ faults }) => faults.length > 0).length,
+      },
+    ]),
+  ),
+)
 const sets = []
 for (const [name, set] of Object.entries(configurationSets))
   sets.push({ name, ...(await tryConfiguration(set)) })
@@ -38,7 +53,7 @@ console.table(
     ]),
   ),
 )
-const faults = [...tried, ...sets].flatMap((each) =>
+const faults = [...tried, ...others, ...sets].flatMap((each) =>
   each.faults.map((fault) => `${each.name}: ${fault}`),
 )
 for (const fault of faults) console.log(fault)

@@ -268,6 +268,13 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
       await page.locator('.problem-list li').nth(1).waitFor({ state: 'detached' })
       await page.getByRole('button', { name: /^Triggers .*1 problem here/ }).waitFor()
       assert.deepEqual(await findBarriers(page), [])
+      await createApplication(admin, {}, { name: 'mine', email: 'admin' })
+      await store(admin, 'own', {
+        application: 'mine',
+        stages: [wait('1', [], 'Odd', { type: 'wiat' })],
+      })
+      await page.goto(`${url}/console/`)
+      await page.getByRole('link', { name: '1 finding in mine' }).waitFor()
     },
   )
 
@@ -641,14 +648,17 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
   assert.deepEqual([...admin.complaints, ...ben.complaints], [])
 })
 
-async function createApplication({ ask }: Person, permissions: Json = {}): Promise<void> {
-  const application = { name: 'web', email: 'ops@example.org', permissions }
+async function createApplication(
+  { ask }: Person,
+  permissions: Json = {},
+  { name, email } = { name: 'web', email: 'ops@example.org' },
+): Promise<void> {
   const body = {
-    application: 'web',
-    description: 'create web',
-    job: [{ type: 'createApplication', application }],
+    application: name,
+    description: `create ${name}`,
+    job: [{ type: 'createApplication', application: { name, email, permissions } }],
   }
-  const { ref } = (await ask('POST', '/applications/web/tasks', body)) as { ref: string }
+  const { ref } = (await ask('POST', `/applications/${name}/tasks`, body)) as { ref: string }
   await waitUntil(
     async () => ((await ask('GET', ref)) as Json)['status'] === 'SUCCEEDED',
     'the end of the task',

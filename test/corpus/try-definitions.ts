@@ -31,9 +31,9 @@ interface Answer {
 
 const ended = ['SUCCEEDED', 'TERMINAL', 'CANCELED', 'STOPPED']
 
-type Send = (method: string, path: string, body?: unknown) => Promise<Answer>
+export type Send = (method: string, path: string, body?: unknown) => Promise<Answer>
 
-const sender =
+export const sender =
   (url: string): Send =>
   async (method, path, body) => {
     const answer = await fetch(url + path, {

@@ -124,11 +124,12 @@ const ofKind: Readonly<
 > = {
   pipeline: pipelineFindings,
   strategy: pipelineFindings,
-  template: async (template, context) =>
-    (await definitionFindings(pipelineOf(template), context)).map((finding) => ({
-      ...finding,
-      place: `pipeline.${finding.place}`,
-    })),
+  template: async (template, context) => {
+    if (template['pipeline'] === undefined && template['schema'] !== 'v2')
+      return context.ports.executions.runsOtherStages ? [] : [errorAt('schema', versionOne)]
+    const found = await definitionFindings(pipelineOf(template), context)
+    return found.map((finding) => ({ ...finding, place: `pipeline.${finding.place}` }))
+  },
   application: async ({ environments }, { ports }) =>
     environmentFindings(environments, ports.infrastructure.accountsAtHand()),
   notifications: async (record, { ports }) =>
@@ -270,12 +271,13 @@ async function followedFindings(
 export function versionOneProblem(definition: JsonObject): string | undefined {
   const isOne = definition['type'] === 'templatedPipeline' && !isTemplateInstance(definition)
   if (!isOne || readPipeline(definition).stages.length > 0) return undefined
-  return (
-    'The pipeline is an instance of a version-1 template, and the embedded engine runs those of version 2 ("schema": "v2"). Save the ' +
-    'template by POST /v2/pipelineTemplates/create, with its stages in "pipeline" and its variables as ${templateVariables.NAME}; or set ' +
-    'services.orca.baseUrl to an Orca.'
-  )
+  return `The pipeline is an instance of a version-1 template. ${versionOne}`
 }
+
+const versionOne =
+  'The embedded engine runs templates of version 2 ("schema": "v2"), and none of version 1. Save the ' +
+  'template by POST /v2/pipelineTemplates/create, with its stages in "pipeline" and its variables as ${templateVariables.NAME}; or set ' +
+  'services.orca.baseUrl to an Orca.'
 
 function toUndelivered(place: string): (message: string) => DocumentFinding {
   return (message) => warningAt(place, message)

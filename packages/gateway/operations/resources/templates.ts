@@ -85,7 +85,9 @@ export const templateOperations: Operation[] = [
     'Create a version-1 template',
     {
       demands: createsTemplate,
-      handle: (request) => submitTask(request, createTemplate(request, 'createPipelineTemplate')),
+      description: andWarnings.trim(),
+      handle: (request, platform) =>
+        submitTemplate(request, platform, createTemplate(request, 'createPipelineTemplate')),
     },
   ),
   get('resolveTemplatesUsingGET', '/pipelineTemplates/resolve', 'Resolve a template', {
@@ -118,7 +120,9 @@ export const templateOperations: Operation[] = [
     {
       demands: updatesTemplate,
       query: { skipPlanDependents },
-      handle: (request) => submitTask(request, updateTemplate(request, 'updatePipelineTemplate')),
+      description: andWarnings.trim(),
+      handle: (request, platform) =>
+        submitTemplate(request, platform, updateTemplate(request, 'updatePipelineTemplate')),
     },
   ),
   remove(
@@ -223,6 +227,15 @@ export const templateOperations: Operation[] = [
     },
   ),
 ]
+
+async function submitTemplate(
+  request: OperationRequest,
+  platform: Platform,
+  submission: TaskSubmission,
+): Promise<unknown> {
+  const task = await submitTask(request, submission)
+  return withFindings(request, platform, 'template', request.body, task, 202)
+}
 
 async function changeTemplate(
   request: OperationRequest,
