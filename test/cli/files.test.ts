@@ -53,6 +53,25 @@ test('files and instances', { timeout: 600_000 }, async (t) => {
     writeFileSync(join(folder, path), content)
   }
 
+  const calls = new Set<string>()
+  let beforeSave: (() => Promise<void>) | undefined
+  const relay = createServer(async (request, response) => {
+    const body = await text(request)
+    const { method = 'GET', url: path = '' } = request
+    calls.add(`${method} ${path.split('?')[0]}`)
+    if (method === 'POST' && path.startsWith('/pipelines')) await beforeSave?.()
+    const answer = await fetch(url + path, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      ...(body !== '' && { body }),
+    })
+    response.writeHead(answer.status, { 'content-type': 'application/json' })
+    response.end(await answer.text())
+  }).listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  t.after(() => relay.close())
+  const relayed = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`
+
   const { ref } = await ask(url, 'POST', '/tasks', {
     application: 'shop',
     description: 'create',
@@ -148,7 +167,7 @@ test('files and instances', { timeout: 600_000 }, async (t) => {
   })
 
   await t.test('app-scenario 126: what is exported applies without a difference', async () => {
-    const exported = await run(url, 'export', 'shop', '-o', 'defs')
+    const exported = await run(relayed, 'export', 'shop', '-o', 'defs')
     assert.equal(exported.code, 0, exported.err)
     assert.deepEqual(
       readdirSync(join(folder, 'defs'), { recursive: true })
@@ -171,9 +190,9 @@ test('files and instances', { timeout: 600_000 }, async (t) => {
     assert.doesNotMatch(file, /p-1|s-1|c-1|updateTs|lastModified/)
     assert.match(file, /pipeline:\n\s+pipeline: Build\n\s+application: shop/)
 
-    const same = await run(url, 'diff', '-f', 'defs')
+    const same = await run(relayed, 'diff', '-f', 'defs')
     assert.deepEqual([same.code, same.out], [0, 'No differences.\n'], same.err)
-    assert.match((await run(url, 'apply', '-f', 'defs')).out, /No differences/)
+    assert.match((await run(relayed, 'apply', '-f', 'defs')).out, /No differences/)
 
     const applied = await run(other, 'apply', '-f', 'defs')
     assert.equal(applied.code, 0, applied.err + applied.out)
@@ -193,23 +212,23 @@ test('files and instances', { timeout: 600_000 }, async (t) => {
     const before = readFileSync(join(folder, path), 'utf8')
     const edited = `# A comment that stays.\n${before.replace('waitTime: 1', 'waitTime: 5')}`
     write(path, edited)
-    const dry = await run(url, 'apply', '-f', 'defs', '--dry-run')
+    const dry = await run(relayed, 'apply', '-f', 'defs', '--dry-run')
     assert.equal(dry.code, 2, dry.err)
     assert.match(
       dry.out,
       /~ pipeline "Build" of shop \(.*build\.yml\)\n {4}stages\[Wait\]\.waitTime: 1 → 5\n0 to create, 1 to change, 0 to delete\./,
     )
-    const asJson = JSON.parse((await run(url, 'diff', '-f', 'defs', '--output', 'json')).out)
+    const asJson = JSON.parse((await run(relayed, 'diff', '-f', 'defs', '--output', 'json')).out)
     assert.deepEqual(asJson.changes[0].differences, [
       { path: 'stages[Wait].waitTime', before: 1, after: 5 },
     ])
     assert.deepEqual((await pipelines(url)).find(({ id }) => id === 'p-1')?.['stages'], [wait])
-    assert.equal((await run(url, 'diff', '-f', 'defs', '--only', 'strategy')).code, 0)
+    assert.equal((await run(relayed, 'diff', '-f', 'defs', '--only', 'strategy')).code, 0)
 
-    assert.equal((await run(url, 'apply', '-f', 'defs')).code, 0)
-    assert.equal((await run(url, 'apply', '-f', 'defs', '--dry-run')).code, 0)
+    assert.equal((await run(relayed, 'apply', '-f', 'defs')).code, 0)
+    assert.equal((await run(relayed, 'apply', '-f', 'defs', '--dry-run')).code, 0)
     assert.equal(readFileSync(join(folder, path), 'utf8'), edited)
-    await run(url, 'export', 'shop', '-o', 'defs')
+    await run(relayed, 'export', 'shop', '-o', 'defs')
     assert.equal(
       readFileSync(join(folder, path), 'utf8'),
       edited,
@@ -222,14 +241,14 @@ test('files and instances', { timeout: 600_000 }, async (t) => {
       `${JSON.stringify({ kind: 'pipeline', application: 'shop', name, stages: [wait], ...more })}\n`
     for (const name of ['a', 'b', 'd', 'e']) write(`five/${name}.json`, definition(name))
     write('five/c.json', definition('c', { triggers: [{ type: 'cron' }], stages: 'none' }))
-    const failed = await run(url, 'apply', '-f', 'five')
+    const failed = await run(relayed, 'apply', '-f', 'five')
     assert.notEqual(failed.code, 0)
     assert.match(
       failed.err,
       /The pipeline "c" of shop could not be applied: .*Done: pipeline "a" of shop, pipeline "b" of shop\. Left: pipeline "c" of shop, .*"e" of shop\./,
     )
     write('five/c.json', definition('c'))
-    const next = await run(url, 'apply', '-f', 'five')
+    const next = await run(relayed, 'apply', '-f', 'five')
     assert.equal(next.code, 0, next.err)
     assert.deepEqual(next.out.match(/^Created.*$/gm)?.length, 3)
   })
@@ -237,42 +256,28 @@ test('files and instances', { timeout: 600_000 }, async (t) => {
   await t.test('app-scenario 129: a prune leaves foreign objects, and asks', async () => {
     rmSync(join(folder, 'five/a.json'))
     const before = await names(url)
-    const asked = await run(url, 'apply', '-f', 'five', '--prune')
+    const asked = await run(relayed, 'apply', '-f', 'five', '--prune')
     assert.equal(asked.code, 7, asked.out)
     assert.match(asked.out, /- pipeline "a" of shop/)
     assert.deepEqual(await names(url), before)
-    const pruned = await run(url, 'apply', '-f', 'five', '--prune', '--yes')
+    const pruned = await run(relayed, 'apply', '-f', 'five', '--prune', '--yes')
     assert.equal(pruned.code, 0, pruned.err)
     assert.deepEqual(
       await names(url),
       before.filter((name) => name !== 'a'),
     )
-    assert.equal((await run(url, 'diff', '-f', 'five', '--prune')).code, 0)
+    assert.equal((await run(relayed, 'diff', '-f', 'five', '--prune')).code, 0)
   })
 
   await t.test('app-scenario 130: an object that was changed meanwhile fails', async () => {
     const changed = (name: string) =>
       `${JSON.stringify({ kind: 'pipeline', application: 'shop', name, description: 'mine', stages: [wait] })}\n`
     for (const name of ['b', 'c']) write(`five/${name}.json`, changed(name))
-    // Changes the second pipeline as soon as the first is saved.
-    const relay = createServer(async (request, response) => {
-      const body = await text(request)
-      if (request.method === 'POST' && request.url?.startsWith('/pipelines')) {
-        const stored = (await pipelines(url)).find(({ name }) => name === 'c')
-        await ask(url, 'POST', '/pipelines', { ...stored, description: 'theirs' })
-      }
-      const answer = await fetch(url + request.url, {
-        method: request.method ?? 'GET',
-        headers: { 'content-type': 'application/json' },
-        ...(body !== '' && { body }),
-      })
-      response.writeHead(answer.status, { 'content-type': 'application/json' })
-      response.end(await answer.text())
-    }).listen(0, '127.0.0.1')
-    await once(relay, 'listening')
-    t.after(() => relay.close())
-    const { port } = relay.address() as AddressInfo
-    const failed = await run(`http://127.0.0.1:${port}`, 'apply', '-f', 'five')
+    beforeSave = async () => {
+      const stored = (await pipelines(url)).find(({ name }) => name === 'c')
+      await ask(url, 'POST', '/pipelines', { ...stored, description: 'theirs' })
+    }
+    const failed = await run(relayed, 'apply', '-f', 'five')
     assert.equal(failed.code, 1, failed.out)
     assert.match(
       failed.err,
@@ -283,19 +288,38 @@ test('files and instances', { timeout: 600_000 }, async (t) => {
 
   await t.test('what files say wrongly is named with its place', async () => {
     write('wrong/a.yml', 'kind: pipeline\napplication: shop\nname: x\nstages:\n  - [\n')
-    const unreadable = await run(url, 'diff', '-f', 'wrong')
+    const unreadable = await run(relayed, 'diff', '-f', 'wrong')
     assert.equal(unreadable.code, 3)
     assert.match(unreadable.err, /a\.yml: .*line \d+/)
     write(
       'wrong/a.yml',
       'kind: pipeline\napplication: shop\nname: x\nstages:\n  - type: pipeline\n    application: shop\n    pipeline: { pipeline: None, application: shop }\n',
     )
-    const unknown = await run(url, 'diff', '-f', 'wrong')
+    const unknown = await run(relayed, 'diff', '-f', 'wrong')
     assert.equal(unknown.code, 3)
     assert.match(
       unknown.err,
       /a\.yml: pipeline "x" of shop: stages\[0\]\.pipeline: there is no pipeline "None" in the application shop/,
     )
-    assert.equal((await run(url, 'diff')).code, 3)
+    assert.equal((await run(relayed, 'diff')).code, 3)
+  })
+
+  await t.test('app-scenario 33: export, diff and apply ask only what Gate has', async () => {
+    const { paths } = await ask(url, 'GET', '/openapi.json')
+    const operations = Object.entries<Record<string, { operationId: string }>>(paths).flatMap(
+      ([path, methods]) =>
+        Object.entries(methods).map(([method, { operationId }]) => ({
+          call: new RegExp(`^${method.toUpperCase()} ${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`),
+          operationId,
+        })),
+    )
+    assert.ok(calls.size > 10)
+    for (const call of calls) {
+      const ids = operations.filter((each) => each.call.test(call)).map((each) => each.operationId)
+      assert.ok(
+        ids.some((id) => /Using(?:GET|POST|PUT|DELETE)/.test(id)),
+        `${call}: ${ids}`,
+      )
+    }
   })
 })

@@ -1,5 +1,5 @@
 /** A definition as files hold it: without what a server makes, and with names in place of ids. */
-import { isObject, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { isObject, type JsonObject, listOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { FileKind } from '@fairlead/model/definition-files/file-kinds.ts'
 
 export interface Definition {
@@ -93,6 +93,15 @@ const defaults: Readonly<Partial<Record<FileKind, JsonObject>>> = {
   pipeline: { schema: '1', triggers: [] },
   strategy: { schema: '1', triggers: [] },
   application: { trafficGuards: [] },
+  'load-balancer': {
+    healthCheck: 'TCP',
+    healthInterval: 10,
+    healthTimeout: 5,
+    unhealthyThreshold: 2,
+    healthyThreshold: 10,
+    isInternal: false,
+    securityGroups: [],
+  },
 }
 
 /** Without fields that a server makes, without those that say nothing, and without ids of cron triggers, which the store gives. */
@@ -105,9 +114,19 @@ export function toPortable(kind: FileKind, document: JsonObject): JsonObject {
     JSON.stringify(value) !== JSON.stringify(usual[key])
   const portable = Object.fromEntries(Object.entries(document).filter(isSaid))
   if (kind === 'application') return { ...portable, name: String(document['name']).toLowerCase() }
+  if (kind === 'load-balancer')
+    return { ...portable, listeners: listOf(document['listeners']).map(withoutUsualProtocol) }
   const { triggers } = portable
   if (!Array.isArray(triggers)) return portable
   return { ...portable, triggers: triggers.map(withoutCronId) }
+}
+
+/** Requests go on as HTTP, and connections as TCP, unless a listener says otherwise. */
+function withoutUsualProtocol(listener: unknown): unknown {
+  if (!isObject(listener)) return listener
+  const { internalProtocol, ...rest } = listener
+  const usual = /^HTTP/i.test(String(listener['externalProtocol'] ?? 'HTTP')) ? 'HTTP' : 'TCP'
+  return internalProtocol === undefined || internalProtocol === usual ? rest : listener
 }
 
 function withoutCronId(trigger: unknown): unknown {

@@ -72,19 +72,11 @@ export class Instance {
       })
   }
 
-  /** What an earlier `apply` of the application has created. */
-  async marked(
-    application: string,
-  ): Promise<Readonly<Partial<Record<FileKind, readonly string[]>>>> {
-    const [attributes] = await this.#list('application', application)
-    const mark = objectOf(attributes?.[markField])
-    return Object.fromEntries(Object.entries(mark).map(([kind, ids]) => [kind, textsOf(ids)]))
-  }
-
   /** Of a kind, what an earlier `apply` has created. */
   async made(kind: FileKind, application: string): Promise<Definition[]> {
     if (stores[kind].remove === undefined) return []
-    const ids = new Set((await this.marked(application))[kind])
+    const [attributes] = await this.#list('application', application)
+    const ids = new Set(markIn(attributes ?? {})[kind])
     if (ids.size === 0) return []
     const listed = await this.#list(kind, application)
     const kept = new Set(
@@ -96,11 +88,11 @@ export class Instance {
   /** @returns the id of what was created or deleted, for the mark. @throws {Failure} also when another user has changed it since it was read */
   async make({ action, definition }: Change): Promise<string | undefined> {
     const { kind, application = '', name, document } = definition
-    const planned = await this.#find(definition)
-    this.#lists.delete(listKey(kind, application))
-    const stored = await this.#find(definition)
-    if (JSON.stringify(planned) !== JSON.stringify(stored)) throw changedMeanwhile(definition)
     const store = stores[kind]
+    const planned = find(definition, await this.#list(kind, application))
+    const stored = find(definition, await store.list(this.#client, application))
+    const said = [planned, stored].map((each) => each && JSON.stringify(toPortable(kind, each)))
+    if (said[0] !== said[1]) throw changedMeanwhile(definition)
     if (action === 'delete') {
       await store.remove?.(this.#client, application, stored ?? {})
       return idOf(kind, stored ?? {})
@@ -131,27 +123,17 @@ export class Instance {
     }: Readonly<Record<'created' | 'deleted', readonly (readonly [FileKind, string])[]>>,
   ): Promise<void> {
     if (created.length === 0 && deleted.length === 0) return
-    this.#lists.delete(listKey('application', application))
-    const [attributes] = await this.#list('application', application)
+    const [attributes] = await stores.application.list(this.#client, application)
     // Without a record there is nowhere to write it.
     if (attributes === undefined) return
-    const mark: Record<string, readonly string[]> = { ...(await this.marked(application)) }
+    const mark: Record<string, readonly string[]> = markIn(attributes)
     for (const [kind, id] of created) mark[kind] = [...new Set([...(mark[kind] ?? []), id])]
     for (const [kind, id] of deleted) mark[kind] = (mark[kind] ?? []).filter((each) => each !== id)
     await changeApplication(this.#client, application, 'updateApplication', { [markField]: mark })
   }
 
-  async #find(definition: Definition): Promise<JsonObject | undefined> {
-    const { kind, application = '' } = definition
-    const found = await this.#list(kind, application)
-    return found.find((stored) => {
-      const named = toDefinition(kind, stored)
-      return keyOf({ ...named, application: definition.application }) === keyOf(definition)
-    })
-  }
-
   #list(kind: FileKind, application: string): Promise<JsonObject[]> {
-    const key = listKey(kind, application)
+    const key = `${kind} ${application.toLowerCase()}`
     const known = this.#lists.get(key)
     if (known !== undefined) return known
     const list = stores[kind].list(this.#client, application)
@@ -160,8 +142,17 @@ export class Instance {
   }
 }
 
-function listKey(kind: FileKind, application: string): string {
-  return `${kind} ${application.toLowerCase()}`
+function find(definition: Definition, listed: readonly JsonObject[]): JsonObject | undefined {
+  const { kind, application } = definition
+  return listed.find(
+    (stored) => keyOf({ ...toDefinition(kind, stored), application }) === keyOf(definition),
+  )
+}
+
+/** What an earlier `apply` of the application has created, by kind. */
+function markIn(attributes: JsonObject): Record<string, readonly string[]> {
+  const mark = Object.entries(objectOf(attributes[markField]))
+  return Object.fromEntries(mark.map(([kind, ids]) => [kind, textsOf(ids)]))
 }
 
 function unresolved(

@@ -1,4 +1,5 @@
 /** The changes that make an instance what files say, in the order in which they can be made. */
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { fileKinds } from '@fairlead/model/definition-files/file-kinds.ts'
 import { type Definition, keyOf, titleOf } from './definition.ts'
 import { type Difference, differencesOf, formatDifference } from './differences.ts'
@@ -25,9 +26,7 @@ export function planOf(
   const changes = wanted.flatMap((definition): Change[] => {
     const current = found.get(keyOf(definition))
     if (current === undefined) return [{ action: 'create', definition, differences: [] }]
-    // The case of a name of an application says nothing.
-    const { application } = definition.document
-    const differences = differencesOf({ ...current.document, application }, definition.document)
+    const differences = differencesOf(comparedWith(definition, current), definition.document)
     return differences.length === 0 ? [] : [{ action: 'change', definition, differences }]
   })
   const rank = ({ definition }: Change) => fileKinds.indexOf(definition.kind)
@@ -43,6 +42,14 @@ export function planOf(
     // What refers to others goes first.
     ...deletions.toSorted((one, other) => rank(other) - rank(one)),
   ]
+}
+
+/** Without what a file cannot say, or does not: an application keeps attributes that its file does not have. */
+function comparedWith({ kind, document }: Definition, current: Definition): JsonObject {
+  // The case of a name of an application says nothing.
+  const compared = { ...current.document, application: document['application'] }
+  if (kind !== 'application') return compared
+  return Object.fromEntries(Object.entries(compared).filter(([key]) => key in document))
 }
 
 /** Each after what it refers to, as far as they do not refer to each other in a circle. */

@@ -57,13 +57,9 @@ export const stores: Readonly<Record<FileKind, Store>> = {
     list: attributesOf,
     save: async (client, { application, document, stored }) => {
       const type = stored === undefined ? 'createApplication' : 'updateApplication'
-      const gone = Object.keys(stored ?? {}).filter(
-        (key) => !(key in document) && !ofInstance.has(key),
-      )
-      const cleared = Object.fromEntries(gone.map((key) => [key, null]))
-      await changeApplication(client, application, type, { ...cleared, ...document })
+      await changeApplication(client, application, type, document)
     },
-  } as Store,
+  },
   environments: {
     list: async (client, application) =>
       (await attributesOf(client, application)).flatMap(({ environments }) =>
@@ -76,18 +72,13 @@ export const stores: Readonly<Record<FileKind, Store>> = {
   },
   'load-balancer': {
     list: async (client, application) => {
-      const found = await documentsAt((name) => pathOf`/applications/${name}/loadBalancers`)(
-        client,
-        application,
+      const list = documentsAt((name) => pathOf`/applications/${name}/loadBalancers`)
+      // Others are made of manifests, or have more than their reading shows.
+      const whole = (await list(client, application)).filter(
+        ({ listeners, healthCheck }) =>
+          Array.isArray(listeners) && textOf(objectOf(healthCheck)['target']) !== undefined,
       )
-      const own = found.filter((each) => each['provider'] === 'local')
-      return Promise.all(
-        own.map(async ({ account, region, name }) => {
-          const path = pathOf`/loadBalancers/${String(account)}/${String(region)}/${String(name)}`
-          const [details] = objectsOf(await client.get(path, { query: { provider: 'local' } }))
-          return toBalancerJob(application, { account, region, name, ...details })
-        }),
-      )
+      return whole.map((balancer) => toBalancerJob(application, balancer))
     },
     save: async (client, { application, name, document }) => {
       const { application: _owner, account, ...fields } = document
@@ -175,12 +166,6 @@ export const stores: Readonly<Record<FileKind, Store>> = {
   },
 }
 
-/** What an update of an application must not clear. */
-const ofInstance = new Set([
-  ...['name', 'environments', 'permissions', 'accounts', 'user', 'clusters', markField],
-  ...['createTs', 'updateTs', 'lastModified', 'lastModifiedBy', 'email', 'cloudProviders'],
-])
-
 /** Attributes that are not named stay. */
 export async function changeApplication(
   client: Client,
@@ -220,10 +205,11 @@ function toStored({ application, name, document, stored, id }: SaveOrder): JsonO
 /** The fields of the job that makes a load balancer as it is. */
 function toBalancerJob(application: string, balancer: JsonObject): JsonObject {
   const { account, region, name, listeners, healthCheck, isInternal, securityGroups } = balancer
+  const { cloudProvider } = balancer
   const { target, interval, timeout, ...thresholds } = objectOf(healthCheck)
   return {
     application,
-    cloudProvider: 'local',
+    cloudProvider,
     account,
     region,
     name,
