@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { StoredBuild } from '../../../../packages/builds/local/build-store.ts'
 import { parseBuildFile } from '../../../../packages/builds/local/job-catalog.ts'
-import { Masking, maskedTexts } from '../../../../packages/model/secrets/masking.ts'
 import { fillIn } from '../../../../packages/builds/local/parameters.ts'
 import { nextBuild } from '../../../../packages/builds/local/queue.ts'
 import { countJunit, countTap } from '../../../../packages/builds/local/test-reports.ts'
 import { parseProperties } from '../../../../packages/builds/property-file.ts'
+import { Masking, maskedTexts } from '../../../../packages/model/secrets/masking.ts'
 import { blocksOf } from '../../../support/guide.ts'
 
 test('property files are YAML, JSON or lines by their name', () => {
