@@ -2,6 +2,7 @@
  * The app file, `.fairlead/app.yml`: its keys with types, checks and meaning. Errors, the JSON schema for editors and the types
  * below come from the same schemas. Defaults are applied in `merge-environment.ts`, after the environment's own values.
  */
+import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { z } from 'zod'
 import { checkTypes } from '../stage-types/verification.ts'
 import { overridesOf } from './override-schema.ts'
@@ -279,7 +280,10 @@ const Promote = z.strictObject({
 /** What holds in every environment that does not say otherwise. */
 const overridable = {
   account: text
-    .meta({ description: 'Account where services run; local unless given.', examples: ['local'] })
+    .meta({
+      description: 'Account where services run; that of this machine unless given.',
+      examples: [standalone.account],
+    })
     .optional(),
   registry: text
     .meta({

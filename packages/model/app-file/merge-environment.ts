@@ -1,5 +1,7 @@
 /** App file + environment → what holds there, with defaults. */
+
 import { definedOf, isObject } from '@fairlead/base/json/values.ts'
+import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { toQuartz } from '../schedules/crontab.ts'
 import type {
   AppFile,
@@ -159,7 +161,7 @@ export function mergeEnvironment(
   return {
     application,
     environment,
-    account: values.account ?? 'local',
+    account: values.account ?? standalone.account,
     registry: values.registry,
     build: toBuild(build),
     services,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
-import { orchestrationBackend } from '../../../packages/engine/orchestration/orchestration.ts'
+import { orchestrationBackend } from '../../../packages/engine/orchestration-backend.ts'
 import { startBackends } from '../../support/backends.ts'
 import { at } from '../orchestration/support.ts'
 import { type Fields, type Store, startStore } from './store.ts'

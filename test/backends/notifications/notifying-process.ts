@@ -6,7 +6,7 @@ import { defaultOutsideSettings } from '../../../packages/base/outside/settings.
 import { openDatabase } from '../../../packages/base/storage/database.ts'
 import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
 import { createEventsBackend } from '../../../packages/engine/events/events.ts'
-import { orchestrationBackend } from '../../../packages/engine/orchestration/orchestration.ts'
+import { orchestrationBackend } from '../../../packages/engine/orchestration-backend.ts'
 import type { Backend } from '../../../packages/ports/backend.ts'
 import type { CallService } from '../../../packages/ports/service-call.ts'
 import { defaults } from '../../support/backend-settings.ts'

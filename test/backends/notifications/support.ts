@@ -7,7 +7,7 @@ import { defaultOutsideSettings } from '../../../packages/base/outside/settings.
 import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
 import { createEventsBackend } from '../../../packages/engine/events/events.ts'
 import type { LinkTarget } from '../../../packages/engine/notifications/settings.ts'
-import { orchestrationBackend } from '../../../packages/engine/orchestration/orchestration.ts'
+import { orchestrationBackend } from '../../../packages/engine/orchestration-backend.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

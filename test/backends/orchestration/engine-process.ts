@@ -5,7 +5,7 @@ import { createBackendServer } from '../../../packages/app/hosting/server.ts'
 import { defaultOutsideSettings } from '../../../packages/base/outside/settings.ts'
 import { openDatabase } from '../../../packages/base/storage/database.ts'
 import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
-import { orchestrationBackend } from '../../../packages/engine/orchestration/orchestration.ts'
+import { orchestrationBackend } from '../../../packages/engine/orchestration-backend.ts'
 import type { CallService } from '../../../packages/ports/service-call.ts'
 import { defaults } from '../../support/backend-settings.ts'
 

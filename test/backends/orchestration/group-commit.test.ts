@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { defaultOutsideSettings } from '../../../packages/base/outside/settings.ts'
-import { orchestrationBackend } from '../../../packages/engine/orchestration/orchestration.ts'
+import { orchestrationBackend } from '../../../packages/engine/orchestration-backend.ts'
 import { startBackends } from '../../support/backends.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

@@ -7,7 +7,7 @@ import {
 } from '../../../packages/base/outside/settings.ts'
 import type { PipelineLimits } from '../../../packages/engine/limits.ts'
 import type { Execution, Stage, Task } from '../../../packages/engine/orchestration/model.ts'
-import { orchestrationBackend } from '../../../packages/engine/orchestration/orchestration.ts'
+import { orchestrationBackend } from '../../../packages/engine/orchestration-backend.ts'
 import type { ManifestSettings } from '../../../packages/engine/orchestration/settings.ts'
 import type { ScriptSettings } from '../../../packages/engine/orchestration/stages/builds/settings.ts'
 import type { Backend } from '../../../packages/ports/backend.ts'

@@ -7,7 +7,7 @@ import {
 } from '../../../../packages/builds/build-servers.ts'
 import { buildsBackend } from '../../../../packages/builds/builds.ts'
 import type { Execution } from '../../../../packages/engine/orchestration/model.ts'
-import { orchestrationBackend } from '../../../../packages/engine/orchestration/orchestration.ts'
+import { orchestrationBackend } from '../../../../packages/engine/orchestration-backend.ts'
 import { startInfrastructure } from '../../../support/infrastructure.ts'
 import { waitFor } from '../../../support/wait-until.ts'
 import { at } from '../support.ts'
