@@ -231,8 +231,6 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /applications/{application}/drift': 'readers',
   'GET /applications/{application}/environments': 'readers',
   'GET /applications/{application}/delivery': 'readers',
-  'POST /apps/{application}/sources': 'writers',
-  'PUT /apps/{application}/sources/{source}': 'writers',
   'GET /apps/{application}': 'readers',
   'DELETE /apps/{application}': 'writers',
   'POST /apps/{application}/plan': 'readers',
