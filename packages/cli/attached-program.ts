@@ -1,4 +1,5 @@
 /** A program of an instance whose streams are those of this process. */
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { type Client, pathOf } from './client.ts'
@@ -54,7 +55,7 @@ export async function runAttached(
   const undo = [interrupts.beforeEnd(restore)]
   const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)
   try {
-    if (isRaw) stdin.setRawMode(true)
+    if (isRaw) makeRaw(stdin)
     // Ctrl C of a terminal in raw mode is a byte like others.
     undo.push(interrupts.handle((signal) => input.control({ signal })))
     const onResize = () => input.control({ resize: sizeOf(stdout) })
@@ -77,6 +78,12 @@ export async function runAttached(
     stdin.removeAllListeners('data').pause()
     stdin.unref?.()
   }
+}
+
+/** The program's terminal has made lines of its output already: Node alone would add a second carriage return. */
+function makeRaw(stdin: NodeJS.ReadStream): void {
+  stdin.setRawMode(true)
+  spawnSync('stty', ['-opost'], { stdio: [0, 'ignore', 'ignore'] })
 }
 
 async function show(lines: AsyncIterable<OutputLine>): Promise<number> {

@@ -17,6 +17,7 @@ import type {
   ServerGroup,
 } from '../infrastructure/model.ts'
 import type { OperationTypes } from '../infrastructure/operation-type.ts'
+import type { ProgramAccess } from '../infrastructure/programs/program-access.ts'
 import type {
   CloudProvider,
   ConsoleView,
@@ -35,6 +36,7 @@ import { Sharing } from './reads/kept-object.ts'
 import { ownerOfObject, propertiesOfPod, readConsole, readProperties } from './reads/logs.ts'
 import { createManifestReads } from './reads/manifests.ts'
 import { removeObject } from './reads/object-lookup.ts'
+import { createPodPrograms } from './reads/pod-programs.ts'
 import { StoredApplications } from './reads/stored-applications.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
@@ -49,6 +51,7 @@ export class KubernetesProvider implements CloudProvider {
   readonly operations: OperationTypes
   readonly manifests: ManifestReads
   readonly metrics: MetricReads
+  readonly programs: ProgramAccess
   readonly #context: BackendContext
   readonly #underWay = new ReadsUnderWay()
   readonly #sharing = new Sharing()
@@ -68,6 +71,10 @@ export class KubernetesProvider implements CloudProvider {
     this.operations = createKubernetesOperations(parts)
     this.manifests = createManifestReads(parts, (name) => this.#accounts.get(name)?.reads)
     this.metrics = createMetricReads(parts)
+    this.programs = createPodPrograms(
+      (name) => this.#accounts.get(name),
+      () => this.#settings.log,
+    )
     for (const account of settings.accounts) this.#open(account)
   }
 

@@ -2,6 +2,7 @@
 
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
+import type { ExecConnection, ExecRequest } from '@fairlead/base/net/exec-frames.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { KubeObject } from '../objects.ts'
 import { isApiError } from './api-error.ts'
@@ -23,11 +24,13 @@ import {
 import { SharedConnections } from './connections.ts'
 import { Discovery } from './discovery.ts'
 import { type ObjectPage, readPages } from './lists.ts'
+import { execProtocol, execQuery, toExecConnection } from './pod-exec.ts'
 import { Recovery, type RecoveryLimits } from './recovery.ts'
 import { type ApiAnswer, ApiRequests, maxAnswerBytes, type RetryLimits } from './requests.ts'
 import { parseExactly, parseLoosely } from './transport.ts'
 import type { WatchSource } from './watch-options.ts'
 import { type WatchListener, type WatchQuery, watch } from './watch-stream.ts'
+import { upgradeHeaders } from './web-socket.ts'
 
 export interface KubeClientOptions {
   readonly log?: FastifyBaseLogger
@@ -189,6 +192,17 @@ export class KubeClient implements ClusterApi, WatchSource {
     )
     // The server may cut within a character.
     return query.limitBytes === undefined ? text : text.replace(/(?<!\uFFFD)\uFFFD+$/, '')
+  }
+
+  async exec(
+    { namespace, name }: { readonly namespace: string; readonly name: string },
+    container: string,
+    request: ExecRequest,
+  ): Promise<ExecConnection> {
+    const place = objectPath({ resource: podResource, namespace, name, subresource: 'exec' })
+    const path = `${place}?${execQuery(container, request)}`
+    const headers = upgradeHeaders(execProtocol)
+    return toExecConnection(await this.#requests.upgrade({ method: 'GET', path, headers }), request)
   }
 
   async read(path: string): Promise<unknown> {

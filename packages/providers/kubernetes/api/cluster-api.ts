@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { formatQuery, pathTo, type QueryValue } from '@fairlead/base/net/encode-path.ts'
+import type { ExecConnection, ExecRequest } from '@fairlead/base/net/exec-frames.ts'
 import { isPathName } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
 import { ApiError } from './api-error.ts'
@@ -72,6 +73,10 @@ export interface LogQuery {
   readonly previous?: boolean
   readonly tailLines?: number
   readonly limitBytes?: number
+  /** Each line begins with its time. */
+  readonly timestamps?: boolean
+  /** RFC 3339; lines from then on. */
+  readonly sinceTime?: string
 }
 
 /** All calls are bounded in time, and throw an `ApiError`. */
@@ -93,6 +98,12 @@ export interface ClusterApi {
   /** @returns false where there is no such object */
   remove(place: ObjectPlace, options: DeleteOptions): Promise<boolean>
   log(pod: { readonly namespace: string; readonly name: string }, query: LogQuery): Promise<string>
+  /** A program in a container. */
+  exec(
+    pod: { readonly namespace: string; readonly name: string },
+    container: string,
+    request: ExecRequest,
+  ): Promise<ExecConnection>
   read(path: string): Promise<unknown>
   post(path: string, body: JsonObject): Promise<unknown>
 }

@@ -23,7 +23,10 @@ export type ConnectableCluster = Pick<
   | 'skipsTlsVerification'
   | 'proxyUrl'
   | 'impersonation'
->
+> & {
+  /** For protocols that a connection of HTTP/2 does not carry. */
+  readonly onlyHttp1?: boolean
+}
 
 /** Once for each certificate: it takes some milliseconds, and memory. */
 export function createTlsContext(
@@ -81,7 +84,8 @@ async function open(
     host,
     ...(servername !== undefined && { servername }),
     ...(context !== undefined && { secureContext: context }),
-    ALPNProtocols: repeatsHeaders(cluster) ? ['http/1.1'] : ['h2', 'http/1.1'],
+    ALPNProtocols:
+      cluster.onlyHttp1 === true || repeatsHeaders(cluster) ? ['http/1.1'] : ['h2', 'http/1.1'],
     rejectUnauthorized: cluster.skipsTlsVerification !== true,
   })
   opened.push(socket.on('error', noop))

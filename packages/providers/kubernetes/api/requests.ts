@@ -1,5 +1,6 @@
 /** Requests to an API server with its login, repeated where that is safe. */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backOffMs } from '@fairlead/base/concurrency/back-off.ts'
 import { type ApiError, isApiError } from './api-error.ts'
@@ -8,6 +9,7 @@ import { type LeasedConnections, SharedConnections } from './connections.ts'
 import { ClusterCredentials, type Credential } from './credentials.ts'
 import { isLost, isUnsent, retryAfterMs, toFault, toResponseError } from './faults.ts'
 import { type ApiRequest, type StreamHandler, Transport } from './transport.ts'
+import { openUpgrade } from './upgrade.ts'
 
 interface RequestsOptions {
   readonly requestTimeoutMs: number
@@ -40,6 +42,7 @@ const longestPauseMs = 10_000
 export const maxAnswerBytes = 64 * 1024 * 1024
 
 export class ApiRequests {
+  readonly #access: ClusterAccess
   readonly #options: RequestsOptions
   readonly #credentials: ClusterCredentials
   readonly #connections: LeasedConnections
@@ -49,6 +52,7 @@ export class ApiRequests {
   #certificate: Credential['certificate']
 
   constructor(access: ClusterAccess, options: RequestsOptions) {
+    this.#access = access
     this.#options = options
     this.#credentials = new ClusterCredentials(access, options)
     this.#certificate = access.clientCertificate
@@ -109,6 +113,18 @@ export class ApiRequests {
       throw toFault(error, this.#options.requestTimeoutMs)
     } finally {
       clearTimeout(limit)
+    }
+  }
+
+  /** A connection of its own, which speaks another protocol from now on. @throws {ApiError} */
+  async upgrade(request: ApiRequest): Promise<Duplex> {
+    const timeoutMs = Math.min(connectTimeoutMs, this.#options.requestTimeoutMs)
+    try {
+      return await this.#withLogin(request, (full) =>
+        openUpgrade(this.#access, full, { certificate: this.#certificate, timeoutMs }),
+      )
+    } catch (error) {
+      throw toFault(error, timeoutMs)
     }
   }
 
