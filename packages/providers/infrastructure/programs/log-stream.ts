@@ -53,7 +53,9 @@ export async function streamLogs(options: LogStreamOptions): Promise<void> {
     next.set(instance.id, part.next)
     const cluster = group.moniker.cluster ?? group.name
     found.push(
-      ...part.lines.filter(isWanted).map((line) => ({ ...line, instance: instance.id, cluster })),
+      ...part.lines
+        .filter(isWanted)
+        .map((line) => ({ ...line, instance: instance.humanName, cluster })),
     )
   }
   found.sort((one, other) => one.atMs - other.atMs)
@@ -81,7 +83,7 @@ async function follow(
     while (!signal.aborted) {
       try {
         for await (const line of programs.follow({ ...instance }, position, signal)) {
-          if (isWanted(line)) await write({ ...line, instance: instance.id, cluster })
+          if (isWanted(line)) await write({ ...line, instance: instance.humanName, cluster })
           position = line.next
         }
         return

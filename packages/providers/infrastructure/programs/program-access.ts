@@ -33,7 +33,11 @@ export interface LogPart {
 
 export const maxLineBytes = 64 * 1024
 
-type Place = Pick<Instance | Job, 'account' | 'id'> & { readonly region: string }
+type Place = Pick<Instance | Job, 'account' | 'id'> & {
+  readonly region: string
+  /** Where the provider names it otherwise than by its id. */
+  readonly humanName?: string
+}
 
 export interface ProgramAccess {
   /** What is there; secrets are masked. Nothing where the instance has written nothing. */

@@ -317,7 +317,7 @@ function formatLine({ atMs, instance, cluster, position, text, isCut }: Instance
 }
 
 function nameOf({ instance, group }: ServiceInstance): object {
-  return { instance: instance.id, account: group.account, region: group.region }
+  return { instance: instance.humanName, account: group.account, region: group.region }
 }
 
 /** @throws {PortError} 404 */

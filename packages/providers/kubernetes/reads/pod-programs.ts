@@ -29,9 +29,10 @@ export function createPodPrograms(
 ): ProgramAccess {
   async function find(place: Parameters<ProgramAccess['lines']>[0]): Promise<FoundPod> {
     const account = findAccount(place.account)
-    const found = account && (await findObject(account, place.region, place.id))
+    const name = place.humanName ?? place.id
+    const found = account && (await findObject(account, place.region, name))
     if (account === undefined || found === undefined)
-      throw new PortError(404, `There is no ${place.id} in ${place.region} any more.`)
+      throw new PortError(404, `There is no ${name} in ${place.region} any more.`)
     const { metadata } = found.object
     const [first] = toPod(found.object).spec.containers
     const container = metadata.annotations?.[defaultContainer] ?? first?.name ?? ''
