@@ -73,10 +73,15 @@ export async function listRuns(
   application: string,
   { limit, statuses }: { limit: number; statuses?: string },
 ): Promise<Run[]> {
-  const runs = await client.get<Run[]>(pathOf`/applications/${application}/pipelines`, {
-    query: { limit, statuses },
-  })
-  return runs
+  const query = { limit, statuses }
+  // The first list has no runs without a stored pipeline; the second one knows no limit for each pipeline.
+  const lists = await Promise.all([
+    client.get<Run[]>(pathOf`/applications/${application}/pipelines`, { query }),
+    client.get<Run[]>(pathOf`/applications/${application}/executions/search`, {
+      query: { size: limit, ...query },
+    }),
+  ])
+  return [...new Map(lists.flat().map((run) => [run.id, run])).values()]
     .toSorted((one, other) => (other.buildTime ?? 0) - (one.buildTime ?? 0))
     .slice(0, limit)
 }

@@ -156,7 +156,8 @@ test('logs, exec and run', async (t) => {
   await t.test('run --detach outlives its client (app-scenario 29)', async () => {
     const { code, stdout, stderr } = await cli(['run', '--detach', '--', 'sh', '-c', 'echo done'])
     assert.equal(code, 0, stderr)
-    await fairlead.ends(stdout.trim())
+    await fairlead.ends(stdout.trim(), 'SUCCEEDED', 'pipelines')
+    assert.match((await cli(['runs'])).stdout, new RegExp(`^${stdout.trim()} +run sh -c`, 'm'))
   })
 
   await t.test('logs of a time, a pattern and an earlier run (app-scenario 23)', async () => {

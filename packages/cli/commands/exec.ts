@@ -41,7 +41,7 @@ export const run = defineCommand({
   passesThrough: true,
   options: {
     service: { type: 'text', value: 'NAME', summary: 'Whose image and variables it has' },
-    detach: { type: 'switch', summary: 'As a task that goes on without this client' },
+    detach: { type: 'switch', summary: 'As a run that goes on without this client' },
     timeout: { type: 'span', value: 'TIME', summary: 'End it after this time' },
   },
   help: 'Example:\n  fairlead run -- bin/rails db:migrate',

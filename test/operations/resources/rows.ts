@@ -335,12 +335,6 @@ export const infrastructureRows: Row[] = [
     call: 'clouddriver GET /apps/web/logs?service=api&tail=5',
   },
   {
-    id: 'execInApp',
-    ask: 'POST /apps/web/exec',
-    body: { command: ['ls'] },
-    call: 'clouddriver POST /apps/web/exec',
-  },
-  {
     id: 'readAppSession',
     ask: 'GET /apps/web/sessions/s1/output',
     call: 'clouddriver GET /apps/web/sessions/s1/output',

@@ -6,7 +6,9 @@ import { get, post } from '../declare.ts'
 import { readsApplication, writesApplication } from '../demands.ts'
 import { linesType, type Operation, type OperationRequest } from '../operation.ts'
 import { checkObject } from '../upstream-shape.ts'
-import { submissionType } from './task-polling.ts'
+import { usernameOf } from './caller.ts'
+
+const maxNameLength = 100
 
 const Place = {
   environment: z
@@ -29,7 +31,7 @@ const RunBody = z.looseObject({
   command: Command,
   terminal: Terminal.optional(),
   timeoutSeconds: z.int().optional(),
-  detach: z.boolean().optional().describe('As a task, which goes on without its client.'),
+  detach: z.boolean().optional().describe('As a run of its own, which goes on without its client.'),
 })
 const InputBody = z.looseObject({
   stdin: z.string().optional().describe('Bytes in base64.'),
@@ -81,7 +83,13 @@ export const programOperations: Operation[] = [
       'Starts a program beside that of an instance: with its user, variables, working directory and limits. It ends when no client reads ' +
       'its output, within 30 seconds at first. Needs WRITE on the account of the instance, too. The audit log has the command.',
     body: ExecBody,
-    forward: 'clouddriver /apps/{application}/exec',
+    // The body is read, so that the audit log has the command.
+    handle: ({ path, body, json }) =>
+      json('clouddriver', {
+        method: 'POST',
+        path: pathTo`/apps/${textModel.parse(path['application'])}/exec`,
+        body,
+      }),
     answer: Session,
     errors: noInstance,
   }),
@@ -89,7 +97,7 @@ export const programOperations: Operation[] = [
     demands: writesApplication,
     description:
       'Runs a command once as the serving version runs: with its image, variables, secrets, limits and shared volumes. Without `detach` ' +
-      'it is a session like that of `exec`, and what it runs in is removed with it. With `detach` it is a task with a stage `runJob`.',
+      'it is a session like that of `exec`, and what it runs in is removed with it. With `detach` it is a run with a stage `runJob`.',
     body: RunBody,
     handle: run,
     answer: z.union([Session, z.looseObject({ ref: z.string() })]),
@@ -138,10 +146,14 @@ async function run(request: OperationRequest): Promise<unknown> {
   const path = pathTo`/apps/${application}/run`
   if (detach !== true) return request.json('clouddriver', { method: 'POST', path, body })
   const stage = await request.json('clouddriver', { method: 'POST', path: `${path}/stage`, body })
-  const task = {
-    application,
-    description: `Run: ${body.command.join(' ')}`.slice(0, 200),
-    job: [{ ...checkObject(stage, 'clouddriver'), application }],
-  }
-  return request.json('orca', { method: 'POST', path: '/ops', body: task, headers: submissionType })
+  const user = usernameOf(request)
+  const name = `run ${body.command.join(' ')}`.slice(0, maxNameLength)
+  const given = checkObject(stage, 'clouddriver')
+  const stages = [{ refId: '1', requisiteStageRefIds: [], name, ...given, application }]
+  return request.json('orca', {
+    method: 'POST',
+    path: '/orchestrate',
+    query: { user },
+    body: { application, name, stages, trigger: { type: 'manual', user } },
+  })
 }

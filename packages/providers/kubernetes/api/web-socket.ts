@@ -6,6 +6,8 @@ import { written } from '@fairlead/base/net/exec-frames.ts'
 const opcodes = { continuation: 0, binary: 2, close: 8, ping: 9, pong: 10 } as const
 const finalBit = 0x80
 const maskBit = 0x80
+/** 1000, as two bytes. */
+const normalClosure = Buffer.from([3, 232])
 const maxMessageBytes = 4 * 1024 * 1024
 
 /** Of a request that asks for an upgrade. */
@@ -33,9 +35,9 @@ export class WebSocketClient {
   }
 
   close(): void {
-    if (this.#connection.writable)
-      this.#connection.end(formatFrame(opcodes.close, Buffer.from([3, 232])))
-    this.#connection.destroySoon?.()
+    const connection = this.#connection
+    if (!connection.writable) return void connection.destroy()
+    connection.end(formatFrame(opcodes.close, normalClosure), () => connection.destroy())
   }
 
   /** Ends with the connection. @throws {Error} for a message that is too large */
