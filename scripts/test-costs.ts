@@ -16,6 +16,7 @@ export const costs: Readonly<Record<string, number>> = {
   'operations/serving/generator-languages': 39,
   'console/journeys': 36,
   'backends/bakery/sandbox': 34,
+  'backends/infrastructure/certificates/acme': 34,
   'deployments/strategies': 33,
   'gateway/replicas-guide': 32,
   'backends/infrastructure/kubernetes/operations-changes': 32,

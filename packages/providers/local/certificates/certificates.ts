@@ -240,16 +240,29 @@ export class Certificates {
       this.#withdraw(id)
       return
     }
-    const key = `${certificate.key} ${hosts.join(' ')}`
-    if (this.#served.get(id) === key) return
-    this.#served.set(id, key)
+    const served = `${certificate.key} ${hosts.join(' ')}`
+    if (this.#served.get(id) === served) return
+    this.#served.set(id, served)
+    const key = this.#unseal(record, certificate)
+    if (key === undefined) return
     try {
-      const { chain } = certificate
-      this.#options.front.serve(id, { hosts, chain, key: this.#store.unseal(certificate.key) })
+      this.#options.front.serve(id, { hosts, chain: certificate.chain, key })
     } catch (error) {
-      const problem = (error as Error).message
-      log.error({ hosts, problem }, 'a certificate cannot be served, and is ordered anew')
-      this.#change(id, { state: 'failing', cause: problem, nextMs: now })
+      // The next step tries again.
+      this.#served.delete(id)
+      log.error({ hosts, err: error }, 'a certificate could not be handed to the front')
+    }
+  }
+
+  /** Without its key, a certificate is ordered anew. */
+  #unseal({ id, hosts }: CertificateRecord, certificate: HeldCertificate): string | undefined {
+    try {
+      return this.#store.unseal(certificate.key)
+    } catch (error) {
+      const cause = (error as Error).message
+      this.#options.context.log.error({ hosts, cause }, 'a certificate cannot be decrypted')
+      this.#change(id, { state: 'failing', cause, nextMs: this.#now() })
+      return undefined
     }
   }
 
@@ -553,7 +566,7 @@ function isOfOrders({ url = '' }: AcmeProblem): boolean {
 }
 
 function isPassing({ type, status }: AcmeProblem): boolean {
-  return status >= 500 || ['unreachable', 'dnsHook', 'front', 'own'].includes(type)
+  return status >= 500 || ['unreachable', 'slow', 'dnsHook', 'front', 'own'].includes(type)
 }
 
 function toView(host: string, record: CertificateRecord, now: number): HostCertificate {

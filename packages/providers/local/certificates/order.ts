@@ -38,6 +38,9 @@ export interface Issued {
   readonly notAfterMs: number
 }
 
+/** An order that takes longer leaves its place to others, and goes on later. */
+const longestMs = 3_600_000
+
 /** The authority does not know the order any more, or it has become invalid: it has to be placed anew. */
 export class OrderLost extends AcmeProblem {}
 
@@ -105,8 +108,13 @@ class RunningOrder {
   }
 
   async toEnd(): Promise<Issued> {
-    const { authority } = this.#parts
+    const { authority, now } = this.#parts
+    const endMs = now() + longestMs
     for (let polls = 0; ; polls++) {
+      if (now() > endMs)
+        throw new AcmeProblem('The authority has not ended the order within an hour.', {
+          type: 'slow',
+        })
       const answer = await this.#read(this.#order.url)
       const { status, finalize, certificate, authorizations, error } = answer.body
       if (status === 'valid') return this.#fetch(String(certificate))

@@ -1,6 +1,7 @@
 /** Settings of ACME: which authority is used, and for which hosts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { FrontSite } from '../../../../packages/base/net/agent-protocol.ts'
 import { settings } from '../../../../packages/base/settings/setting.ts'
 import { certificateHostsOf } from '../../../../packages/providers/local/certificates/open-certificates.ts'
 import {
@@ -50,16 +51,15 @@ for (const [what, given, directory, problem] of [
 }
 
 test('nothing is ordered for names of an own certificate (app-scenario 113)', () => {
-  const site = (loadBalancer: string, hosts: readonly string[]) => ({
+  const toSite = (loadBalancer: string, hosts: readonly string[]): FrontSite => ({
     owner: 'shop',
     loadBalancer,
     rules: hosts.map((host) => ({ host, path: '/', strip: false })),
     redirects: [],
     limits: { bodyBytes: 1, headerBytes: 1, readMs: 1, idleMs: 1, websocketMs: 1 },
-    compress: false,
   })
   const files = { certificateFile: '/c', keyFile: '/k' }
-  const sites = [site('a', ['a.shop.example', 'shop.example']), site('b', ['b.example'])]
+  const sites = [toSite('a', ['a.shop.example', 'shop.example']), toSite('b', ['b.example'])]
 
   const hosts = certificateHostsOf({
     fronts: [{ id: 'local', address: '::', httpPort: 80, httpsPort: 443, sites }],
