@@ -12,6 +12,8 @@ export interface Challenge {
   readonly type: ChallengeType
   readonly url: string
   readonly token: string
+  /** The authority looks at it already. */
+  readonly isAnswered: boolean
 }
 
 /**
@@ -37,9 +39,10 @@ export function chooseChallenge(
       return []
     const found = offered.find((challenge) => challenge['type'] === type)
     if (found === undefined) return []
-    return { type, url: String(found['url']), token: String(found['token']) }
+    const isAnswered = found['status'] === 'processing'
+    return { type, url: String(found['url']), token: String(found['token']), isAnswered }
   })
-  const chosen = usable[failures % usable.length]
+  const chosen = usable.find(({ isAnswered }) => isAnswered) ?? usable[failures % usable.length]
   if (chosen !== undefined) return chosen
   const names = offered.map(({ type }) => String(type)).join(', ')
   throw new AcmeProblem(

@@ -110,6 +110,7 @@ class RunningOrder {
   async toEnd(): Promise<Issued> {
     const { authority, now } = this.#parts
     const endMs = now() + longestMs
+    let lastStatus: unknown
     for (let polls = 0; ; polls++) {
       if (now() > endMs)
         throw new AcmeProblem('The authority has not ended the order within an hour.', {
@@ -122,12 +123,15 @@ class RunningOrder {
         throw isObject(error)
           ? toProblem(error, { status: 0 })
           : new OrderLost('The authority has ended the order as invalid, without a reason.')
+      // What has not changed since is looked at again later, whatever the state.
+      if (polls > 0 && status === lastStatus) await this.#wait(polls, answer)
+      lastStatus = status
       if (status === 'pending') await this.#prove(authorizations)
       else if (status === 'ready') {
         const key = createPrivateKey(this.#parts.store.unseal(this.#order.key))
         const request = await createCertificateRequest(this.#record.hosts, key)
         await authority.post(String(finalize), { csr: request.toString('base64url') })
-      } else await this.#wait(polls, answer)
+      }
     }
   }
 
@@ -160,7 +164,7 @@ class RunningOrder {
       const proof = toProof(host, challenge, keyAuthorization)
       this.#note(proof)
       await showProof(proof, keyAuthorization, this.#parts)
-      await authority.post(challenge.url, {})
+      if (!challenge.isAnswered) await authority.post(challenge.url, {})
     }
     for (let polls = 0; ; polls++) {
       const { status } = answer.body
