@@ -19,6 +19,8 @@ export interface AcmeRequest {
   readonly path: string
   /** What a signed request carries. */
   readonly payload: Record<string, unknown>
+  /** Of the answer; undefined until there is one. */
+  status?: number
 }
 
 interface RelayAnswer {
@@ -50,7 +52,7 @@ export interface Pebble {
   /** Answers in place of Pebble where it returns something; ends the connection where that is `cut`. */
   intercept: (request: AcmeRequest) => RelayAnswer | 'cut' | undefined | Promise<undefined>
   /** Called before an answer of Pebble is sent on. */
-  beforeAnswer: (request: AcmeRequest, status: number) => unknown
+  beforeAnswer: (request: AcmeRequest) => unknown
   /** Forgets everything. */
   restart(options?: PebbleOptions): Promise<void>
   stop(): Promise<void>
@@ -62,12 +64,18 @@ export interface Pebble {
 
 export const blockedHost = 'blocked-domain.example'
 
-export async function startPebble(t: TestEnd, programs: string): Promise<Pebble> {
+/** @param ports Where it looks for challenges. Default: free ones */
+export async function startPebble(
+  t: TestEnd,
+  programs: string,
+  ports?: { readonly httpPort: number; readonly tlsPort: number },
+): Promise<Pebble> {
   const folder = createFolder('pebble')
   t.after(() => removeFolder(folder))
-  const [apiPort, managementPort, httpPort, tlsPort, dnsPort, dnsApiPort] = await Promise.all(
-    Array.from({ length: 6 }, freePort),
+  const [apiPort, managementPort, dnsPort, dnsApiPort] = await Promise.all(
+    Array.from({ length: 4 }, freePort),
   )
+  const { httpPort, tlsPort } = ports ?? { httpPort: await freePort(), tlsPort: await freePort() }
   const authority = await createAuthority('CN=Pebble test')
   const { cert, key } = await authority.issue({
     subject: 'CN=localhost',
@@ -139,11 +147,12 @@ export async function startPebble(t: TestEnd, programs: string): Promise<Pebble>
   const forward = async (request: IncomingMessage, response: ServerResponse) => {
     const { method = '', url: path = '', headers } = request
     const body = await text(request)
-    const asked = { method, path, payload: payloadOf(body) }
+    const asked: AcmeRequest = { method, path, payload: payloadOf(body) }
     pebble.requests.push(asked)
     const own = await pebble.intercept(asked)
     if (own === 'cut') return request.socket.destroy()
     if (own !== undefined) {
+      asked.status = own.status
       response.writeHead(own.status, { 'content-type': 'application/problem+json', ...own.headers })
       return response.end(JSON.stringify(own.body ?? {}))
     }
@@ -153,7 +162,8 @@ export async function startPebble(t: TestEnd, programs: string): Promise<Pebble>
       headers,
       body,
     })
-    await pebble.beforeAnswer(asked, answer.status)
+    asked.status = answer.status
+    await pebble.beforeAnswer(asked)
     response.writeHead(answer.status, answer.headers).end(answer.body)
     return undefined
   }
@@ -167,8 +177,8 @@ export async function startPebble(t: TestEnd, programs: string): Promise<Pebble>
     roots: authority.certificate,
     resolver: `127.0.0.1:${dnsPort}`,
     namesUrl: `http://127.0.0.1:${dnsApiPort}`,
-    httpPort: httpPort ?? 0,
-    tlsPort: tlsPort ?? 0,
+    httpPort,
+    tlsPort,
     requests: [],
     intercept: () => undefined,
     beforeAnswer: () => undefined,
