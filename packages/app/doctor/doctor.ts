@@ -19,6 +19,7 @@ import type { RegisteredAddress } from '@fairlead/gateway/login/method-type.ts'
 import { listAddresses } from '@fairlead/gateway/login/settings.ts'
 import type { Config } from '../config/config.ts'
 import { simulateBalancer } from './balancer.ts'
+import { checkCertificates } from './check-certificates.ts'
 import { checkClock } from './check-clock.ts'
 import { checkDataDir } from './check-data-dir.ts'
 import { checkDefinitions } from './check-definitions.ts'
@@ -100,6 +101,7 @@ async function checksOf(
     ...checkSandbox(config),
     checkNextStart(config),
     ...checkSecrets(config),
+    ...checkCertificates(config, now()),
     ...checkUsers(config),
     ...checkOutsideAccounts(config),
     ...checkRetention(config),

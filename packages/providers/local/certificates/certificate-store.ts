@@ -90,6 +90,16 @@ export interface RenewalWindow {
 
 export type EventKind = 'account' | 'order' | 'domain' | 'names' | 'failure'
 
+/** None where no certificate was ever ordered. */
+export function loadCertificateRecords(db: DatabaseSync): CertificateRecord[] {
+  const table = "SELECT 1 FROM sqlite_schema WHERE name = 'infrastructure_acme_certificates'"
+  if (db.prepare(table).get() === undefined) return []
+  return db
+    .prepare('SELECT document FROM infrastructure_acme_certificates')
+    .all()
+    .map(({ document }) => parseJson(String(document)) as unknown as CertificateRecord)
+}
+
 const longestWindowMs = 7 * 24 * 3_600_000
 
 export class CertificateStore {
@@ -114,12 +124,7 @@ export class CertificateStore {
     this.#times = db.prepare(
       'SELECT at_ms FROM infrastructure_acme_events WHERE directory = ? AND kind = ? AND subject = ? AND at_ms > ? ORDER BY at_ms',
     )
-    for (const { document } of db
-      .prepare('SELECT document FROM infrastructure_acme_certificates')
-      .all()) {
-      const record = parseJson(String(document)) as unknown as CertificateRecord
-      this.#records.set(record.id, record)
-    }
+    for (const record of loadCertificateRecords(db)) this.#records.set(record.id, record)
   }
 
   all(): readonly CertificateRecord[] {

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, type TestContext, test } from 'node:test'
+import { checkCertificates } from '../../../../packages/app/doctor/check-certificates.ts'
 import type { HostCertificate } from '../../../../packages/providers/local/certificates/certificates.ts'
 import type { AcmeSettings } from '../../../../packages/providers/local/certificates/settings.ts'
 import {
@@ -237,7 +238,7 @@ acme('an AAAA record elsewhere is named as the cause (app-scenario 103)', async 
 acme(
   'an authority that is away at the renewal: served, warned, ended (app-scenario 104)',
   async (t) => {
-    const { host, move, lines } = start(t, ['old.example'])
+    const { host, move, lines, dataDir, clock } = start(t, ['old.example'])
     const { certificate } = await host()
     pebble.intercept = () => 'cut'
 
@@ -250,6 +251,10 @@ acme(
     move(6 * dayMs)
     assert.match((await host()).cause ?? '', /^The certificate ends on /)
     assert.ok(lines.some((line) => line.includes('a certificate ends soon')))
+    const [check] = checkCertificates({ backends: { dataDir } }, clock.now)
+    const [finding] = (await check?.run()) ?? []
+    assert.equal(finding?.verdict, 'problem')
+    assert.match(finding?.found ?? '', /^failing, the present one ends on .*cannot be reached/)
 
     move((certificate?.notAfterMs ?? 0) - Date.now() - 67 * dayMs)
     assert.equal((await host()).state, 'expired')
