@@ -209,13 +209,14 @@ export class LocalBuildServer implements BuildServer {
   /** @returns the number of the queue item */
   async start(name: string, order: JobOrder): Promise<string> {
     const { context, store, builds, machine } = this.#parts
-    const job = inAccountOf(await this.#requireJob(name, order.user), order.parameters)
+    const accounts = machine.accounts.map((account) => account.name)
+    const found = await this.#requireJob(name, order.user)
+    const job = inAccountOf(found, order.parameters, accounts)
     this.#checkPlace(job)
     checkParameters(name, job.definition, order.parameters, job.repository !== undefined)
     await this.#rights.checkRun(job, order.user)
     await this.#checkSource(job, order.parameters)
     await this.#rights.checkCheckout(this.#parts.repositories.accountOf(job.repository), order.user)
-    const accounts = machine.accounts.map((account) => account.name)
     const imageAccounts = await this.#rights.changeable(accounts, order.user)
     this.#checkRoom(job.application)
     const queued: LocalBuild = {

@@ -3,6 +3,7 @@ import type { CommandEntry } from '../command.ts'
 import { apply } from './apply.ts'
 import { completion, createComplete } from './completion.ts'
 import { context } from './context.ts'
+import { deploy } from './deploy.ts'
 import { diff } from './diff.ts'
 import { exec, run } from './exec.ts'
 import { exportCommand } from './export.ts'
@@ -18,6 +19,7 @@ import { version } from './version.ts'
 export const commands: readonly CommandEntry[] = [
   init,
   validate,
+  deploy,
   open,
   logs,
   exec,

@@ -40,10 +40,11 @@ export function findSourceJob(name: string) {
   } as const
 }
 
-/** The order says in which account it runs. */
+/** In the account of the order, where that is of this machine; an app on a cluster is built here as well. */
 export function inAccountOf<
   Job extends { readonly account: string; readonly buildsSources?: true },
->(job: Job, parameters: StoredBuild['parameters']): Job {
+>(job: Job, parameters: StoredBuild['parameters'], accounts: readonly string[]): Job {
   if (job.buildsSources !== true) return job
-  return { ...job, account: parameters['account'] || job.account }
+  const { account = '' } = parameters
+  return { ...job, account: accounts.includes(account) ? account : job.account }
 }

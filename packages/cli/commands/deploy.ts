@@ -1,0 +1,211 @@
+/** `fairlead deploy`: a folder becomes the version that serves. */
+import { readFileSync } from 'node:fs'
+import { type Client, pathOf } from '../client.ts'
+import { type CommandContext, defineCommand } from '../command.ts'
+import { findCommit } from '../deploy/folder.ts'
+import { followDeployment } from '../deploy/follow.ts'
+import { findRemedy } from '../deploy/remedies.ts'
+import { type UploadedFolder, uploadFolder, withRevision } from '../deploy/upload.ts'
+import { exitCodes, Failure, misuse } from '../failure.ts'
+import { toSafeText } from '../output.ts'
+import { type Run, type RunStage, reasonOf } from '../runs.ts'
+import { formatSpan } from '../span.ts'
+
+interface StartedDeployment {
+  readonly id: string
+  readonly environment: string
+  readonly version: string
+  readonly waitsFor?: string | null
+  readonly drift?: readonly { readonly kind: string; readonly name: string }[]
+}
+
+interface AppStatus {
+  readonly environments?: readonly {
+    readonly name: string
+    readonly services?: readonly { readonly hosts?: readonly string[] }[]
+    readonly lastRun?: { readonly version?: string } | null
+  }[]
+}
+
+const shownLines = 20
+
+export const deploy = defineCommand({
+  name: 'deploy',
+  summary: 'send the folder, build it, and let it serve',
+  group: 'app',
+  words: '[revision]',
+  options: {
+    detach: { type: 'switch', summary: 'do not follow; prints the id of the run' },
+    timeout: {
+      type: 'span',
+      value: 'SPAN',
+      summary: 'stop following after it, with exit code 6; the deployment goes on',
+    },
+    'no-build': { type: 'switch', summary: 'deploy the image of the version before again' },
+    message: {
+      type: 'text',
+      short: 'm',
+      value: 'TEXT',
+      summary: 'for people, in the list of runs',
+    },
+  },
+  help: [
+    'Sent are files that Git tracks and those that it does not ignore; without Git all that .gitignore does not name. .git, .env*,',
+    'node_modules and .venv are never sent; .fairleadignore names more. A revision is sent as it was committed.',
+  ].join('\n'),
+  run: async (context, { detach, timeout = Number.POSITIVE_INFINITY, message, ...options }) => {
+    const { session, output, words } = context
+    const startMs = Date.now()
+    const found = session.appFile()
+    if (found === undefined)
+      throw misuse('There is no .fairlead/app.yml here or above.', 'Write it with: fairlead init')
+    const application = session.app()
+    const [revision] = words
+    const client = await context.connect()
+    const isBuilt = options['no-build'] !== true
+    const send = async (folder: string) => {
+      const file = readFileSync(`${folder}/.fairlead/app.yml`, 'utf8')
+      const environment = session.environment()
+      await client.post(pathOf`/apps/${application}/plan`, { file, environment })
+      const uploaded = isBuilt ? await upload(client, application, { folder, context }) : undefined
+      const commit = isBuilt ? await findCommit(found.folder, revision) : undefined
+      if (commit?.isDirty === true) output.note('The folder has changes that are not committed.')
+      return client.post<StartedDeployment>(pathOf`/apps/${application}/deployments`, {
+        file,
+        environment,
+        message,
+        overwrite: session.flags.yes === true,
+        ...(uploaded === undefined
+          ? { image: await lastImage(client, application, environment) }
+          : { source: uploaded.source }),
+        ...(commit !== undefined && { commit: `${commit.sha}${commit.isDirty ? '-dirty' : ''}` }),
+      })
+    }
+    const started =
+      revision === undefined
+        ? await send(found.folder)
+        : await withRevision(found.folder, revision, send)
+    const { id, version, environment, waitsFor, drift = [] } = started
+    output.event({ type: 'started', id, application, environment, version })
+    output.note(`Deployment ${id}: ${application} ${version} to ${environment}`)
+    if (drift.length > 0 && session.flags.yes !== true)
+      output.note(
+        `Edited elsewhere and kept: ${drift.map(({ kind, name }) => `${kind} ${name}`).join(', ')}. --yes overwrites.`,
+      )
+    if (detach) {
+      output.line(id)
+      return 0
+    }
+    const run = await followDeployment(
+      client,
+      { id, timeoutMs: timeout, waitsFor: waitsFor ?? undefined },
+      context,
+    )
+    const hosts = await hostsOf(client, application, environment)
+    if (run.status !== 'SUCCEEDED') throw await failureOf(client, run, { hosts, output })
+    const seconds = (Date.now() - startMs) / 1000
+    const addresses = hosts.map((host) => `http://${host}`)
+    output.event(
+      { type: 'ended', id, status: run.status, version, addresses, seconds },
+      `${addresses[0] ?? `${application} ${environment}`} serves ${version} after ${formatSpan(Math.round(seconds * 1000))}`,
+    )
+    return exitCodes.done
+  },
+})
+
+async function upload(
+  client: Client,
+  application: string,
+  { folder, context: { output } }: { folder: string; context: Pick<CommandContext, 'output'> },
+): Promise<UploadedFolder> {
+  const uploaded = await uploadFolder(client, application, folder)
+  const { files, sentFiles, sentBytes } = uploaded
+  output.event({ type: 'uploaded', files, sentFiles, sentBytes })
+  output.note(
+    sentFiles === 0
+      ? `Nothing to send: the instance has all ${files} files.`
+      : `Sent ${sentFiles} of ${files} files (${Math.ceil(sentBytes / 1024)} KiB).`,
+  )
+  return uploaded
+}
+
+async function environmentOf(client: Client, application: string, name: string | undefined) {
+  const { environments = [] } = await client.get<AppStatus>(pathOf`/apps/${application}`)
+  return name === undefined ? environments[0] : environments.find((each) => each.name === name)
+}
+
+/** @throws {Failure} with 3 when nothing was deployed */
+async function lastImage(
+  client: Client,
+  application: string,
+  environment: string | undefined,
+): Promise<string> {
+  const version = (await environmentOf(client, application, environment))?.lastRun?.version
+  if (version !== undefined) return `${application}:${version}`
+  throw misuse('Nothing was deployed yet.', 'Leave out --no-build.')
+}
+
+/** Hosts that lead to the environment, as far as the instance reports them. */
+async function hostsOf(client: Client, application: string, name: string): Promise<string[]> {
+  const found = await environmentOf(client, application, name).catch(() => undefined)
+  return (found?.services ?? []).flatMap(({ hosts = [] }) => hosts)
+}
+
+async function failureOf(
+  client: Client,
+  { id, status, stages = [], cancellationReason }: Run,
+  { hosts, output }: { hosts: readonly string[]; output: CommandContext['output'] },
+): Promise<Failure> {
+  const failed = stages.filter((stage) => stage.status === 'TERMINAL')
+  // The innermost one knows most.
+  const stage = failed.find(({ id: own }) => !failed.some((other) => other.parentStageId === own))
+  const reason =
+    (stage && reasonOf(stage)) ??
+    failed.map(reasonOf).find((text) => text) ??
+    cancellationReason ??
+    ''
+  const step = stage?.name ?? stage?.type ?? ''
+  if (status === 'CANCELED')
+    return new Failure(exitCodes.failed, 'CANCELED', `The deployment ${id} was canceled.`, {
+      remedy: 'The version before serves.',
+    })
+  const lines = stage === undefined ? [] : await lastLines(client, stage)
+  if (lines.length > 0) output.note(lines.map((line) => `  ${toSafeText(line)}`).join('\n'))
+  const remedy = findRemedy(`${reason}\n${lines.join('\n')}`, { step, host: hosts[0] })
+  return new Failure(
+    exitCodes.failed,
+    'DEPLOYMENT_FAILED',
+    `${step === '' ? 'The deployment' : `The step "${step}"`} failed${reason === '' ? '.' : `: ${reason}`} The version before serves.`,
+    { remedy },
+  )
+}
+
+/** Of the program that failed; none where its instance is gone. */
+async function lastLines(client: Client, { context = {} }: RunStage): Promise<string[]> {
+  const { account, credentials, region } = context
+  const groups = (context['deploy.server.groups'] ?? {}) as Record<string, readonly string[]>
+  const [place, names] = Object.entries(groups)[0] ?? []
+  const [group] = names ?? []
+  const owner = String(account ?? credentials ?? '')
+  const where = place ?? String(region ?? '')
+  if (group === undefined) return []
+  try {
+    const application = group.split('-', 1)[0] ?? ''
+    const { instances = [] } = await client.get<{ instances?: readonly { id?: string }[] }>(
+      pathOf`/applications/${application}/serverGroups/${owner}/${where}/${group}`,
+      { query: { includeDetails: true } },
+    )
+    const instance = instances[0]?.id
+    if (instance === undefined) return []
+    const { output: found } = await client.get<{ output?: unknown }>(
+      pathOf`/instances/${owner}/${where}/${instance}/console`,
+      { query: { provider: 'local' } },
+    )
+    const texts = Array.isArray(found)
+      ? found.map((each) => String((each as { output?: unknown }).output ?? ''))
+      : [String(found ?? '')]
+    return texts.join('\n').trimEnd().split('\n').slice(-shownLines)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,66 @@
+/** From the reason of a failed deployment to what a developer can do about it. */
+
+interface Cause {
+  readonly pattern: RegExp
+  readonly remedy: (match: RegExpExecArray, app: FailedApp) => string
+}
+
+export interface FailedApp {
+  /** Of the step, such as `Release`. */
+  readonly step: string
+  /** First host of the app. */
+  readonly host?: string | undefined
+}
+
+const causes: readonly Cause[] = [
+  {
+    pattern: /ENOSPC|no space left|disk (?:of the data directory|quota)[^.]*(?:full|used up)|507/i,
+    remedy: () => 'Free some space on the disk of the instance, and deploy again.',
+  },
+  {
+    pattern: /(?:program|command)? ?"?([^\s"]*)"? (?:was )?not found|: not found|exit code 127/i,
+    remedy: ([, name = '']) =>
+      `${name === '' ? 'The program of the command' : `"${name}"`} is not in the image: add its package to package.json, requirements.txt or what else names the packages, or correct "command" in .fairlead/app.yml.`,
+  },
+  {
+    pattern: /nothing listens on port (\d+)(?:[^.]*listens on port ([\d, ]+) instead)?/,
+    remedy: ([, wanted = '', seen]) =>
+      `Let the program listen on the port in the variable PORT, which was ${wanted}${seen === undefined ? '' : `; it opened ${seen.trim()}`}.`,
+  },
+  {
+    pattern: /listens there on another address/,
+    remedy: () =>
+      'Let the program listen on the address in the variable HOST, or on all addresses.',
+  },
+  {
+    pattern: /GET (\S+) on port \d+ answered with status (\d+)/,
+    remedy: ([, path = '', status = ''], { host }) =>
+      `${path} answered ${status}${host === undefined ? '' : ` with "Host: ${host}"`}: let it answer 200 to ${status.startsWith('3') ? 'plain HTTP requests, ' : ''}${status === '400' ? 'this host (such as ALLOWED_HOSTS), ' : ''}or name another path or status as "health" in .fairlead/app.yml.`,
+  },
+  {
+    pattern: /did not answer within|did not become ready within/,
+    remedy: () => 'Give it more time: health: {start: 120s} in .fairlead/app.yml.',
+  },
+  {
+    pattern: /more memory than its limit|of memory, more than|OOM/i,
+    remedy: () => 'Raise "memory" of the service in .fairlead/app.yml, such as memory: 1Gi.',
+  },
+  {
+    pattern: /host .*(?:taken|belongs to|is claimed)/i,
+    remedy: () =>
+      'Choose another host in .fairlead/app.yml, or remove it from the application that has it.',
+  },
+]
+
+/** One sentence; undefined: the reason says what to do, or nothing is known. */
+export function findRemedy(reason: string, app: FailedApp): string | undefined {
+  if (/^release$/i.test(app.step))
+    return 'Nothing was switched. Correct the "release" command, and deploy again.'
+  for (const { pattern, remedy } of causes) {
+    const match = pattern.exec(reason)
+    if (match !== null) return remedy(match, app)
+  }
+  return /exit code \d+|ended with/.test(reason)
+    ? 'Start its command here with PORT=8080 HOST=127.0.0.1 to see why it ends.'
+    : undefined
+}
