@@ -1,8 +1,15 @@
 /** Apps: from the file that a user sends to a run that deploys it, and what is known of them. */
-import { definedOf, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  definedOf,
+  type JsonObject,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
 import { toGroup } from '@fairlead/model/environments/running.ts'
+import { toAppBuildStage } from '@fairlead/ports/app-builds.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { Engine } from '../orchestration/engine.ts'
@@ -36,8 +43,12 @@ export interface AppOrder {
 }
 
 export interface DeploymentOrder extends AppOrder {
-  /** Such as `shop:7-4f7c2d1`, which exists. */
-  readonly image: string
+  /** Such as `shop:7-4f7c2d1`, which exists; undefined: one is built of the source. */
+  readonly image: string | undefined
+  /** Id of an uploaded folder. */
+  readonly source: string | undefined
+  /** Of the source, with `-dirty` where files had changed since. */
+  readonly commit: string | undefined
   readonly message: string | undefined
   /** Whether what was edited elsewhere is written over. */
   readonly overwrite: boolean
@@ -117,7 +128,7 @@ export class Apps {
   }
 
   async #deploy(order: DeploymentOrder, kind: AppRunKind, as: Caller): Promise<JsonObject> {
-    const { application, file, image, message, overwrite } = order
+    const { application, file, message, overwrite } = order
     const planned = await this.#plan(order, as)
     const { app, here, placeOf, objects, isEjected } = planned
     if (!isEjected) {
@@ -126,7 +137,8 @@ export class Apps {
       this.#store.keepFile(application, { file, digest: app.digest })
     }
     const definition = await this.#storedPipeline(application, here.environment, as)
-    const stages = isEjected
+    const { image, build } = this.#imageOf(order, here)
+    const deployment = isEjected
       ? objectsOf(definition['stages'])
       : [
           ...withConstraints(objectsOf(definition['stages']), {
@@ -138,11 +150,36 @@ export class Apps {
           }),
           ...(await this.#stopsOf(here, placeOf(here), as)),
         ]
+    const stages = build === undefined ? deployment : afterBuild(build, deployment)
     const run = await this.#start(
       { here, kind, image, file, message, definition: { ...definition, stages } },
       as,
     )
     return { ...toPlanView(planned), ...run }
+  }
+
+  /** The image that exists, or the one that a stage makes of the source. @throws {PortError} 400 */
+  #imageOf(
+    { application, image, source, commit }: DeploymentOrder,
+    { account }: AppHere,
+  ): { readonly image: string; readonly build?: JsonObject } {
+    if (image !== undefined) return { image }
+    const { sourceServer } = this.#context.ports.builds
+    if (source === undefined || sourceServer === undefined)
+      throw new PortError(
+        400,
+        'Nothing here builds images of uploaded folders: set builds.local.enabled, or deploy an image.',
+      )
+    const number = this.#store.nextNumber(application)
+    const version = `${number}-${shortCommit(commit)}`
+    const order = { application, source, version, account, ...definedOf({ commit }) }
+    const build = {
+      refId: 'build',
+      requisiteStageRefIds: [],
+      name: `Build ${version}`,
+      ...toAppBuildStage(sourceServer, order),
+    }
+    return { image: `${application}:${version}`, build }
   }
 
   /** @throws {PortError} 404 for an app that was not deployed by a file */
@@ -219,6 +256,8 @@ export class Apps {
         file: from.file,
         environment: target.environment,
         image: from.image,
+        source: undefined,
+        commit: undefined,
         message,
         overwrite: false,
       }
@@ -614,6 +653,20 @@ function beforeOf(app: ReadApp, here: AppHere, placeOf: (here: AppHere) => AppPl
   const index = app.environments.findIndex(({ environment }) => environment === here.environment)
   const before = app.environments[index - 1]
   return before === undefined ? undefined : { here: before, place: placeOf(before) }
+}
+
+function afterBuild(build: JsonObject, stages: readonly JsonObject[]): JsonObject[] {
+  const after = (stage: JsonObject) =>
+    textsOf(stage['requisiteStageRefIds']).length > 0
+      ? stage
+      : { ...stage, requisiteStageRefIds: [build['refId']] }
+  return [build, ...stages.map(after)]
+}
+
+/** `1a2b3c4`, or `1a2b3c4-dirty`; of a folder without a commit, `local`. */
+function shortCommit(commit: string | undefined): string {
+  const [id = '', ...rest] = (commit ?? '').split('-')
+  return id === '' ? 'local' : [id.slice(0, 7), ...rest].join('-')
 }
 
 function withoutRelease(stage: JsonObject): JsonObject {

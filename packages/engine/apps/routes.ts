@@ -19,10 +19,17 @@ const message = optional(z.string().max(500, 'it may have at most 500 characters
 
 const PlanRequest = z.object({ file, environment })
 const DeploymentRequest = PlanRequest.extend({
-  image: z.string().min(1, 'it is empty'),
+  image: optional(z.string().min(1, 'it is empty')),
+  source: optional(z.string().min(1, 'it is empty')),
+  commit: optional(
+    z.string().regex(/^[0-9a-f]{7,64}(-dirty)?$/, 'it must be a commit in hexadecimal digits'),
+  ),
   message,
   overwrite: optional(z.boolean()),
-})
+}).refine(
+  ({ image, source }) => (image === undefined) !== (source === undefined),
+  'give either "source" or "image"',
+)
 
 const RollbackRequest = z.object({ environment, to: optional(z.string().min(1)) })
 const PromotionRequest = z.object({ to: environment, message })

@@ -57,7 +57,13 @@ const PlanRequest = model('AppPlanRequest', { file, environment: environmentName
 const DeploymentRequest = model('AppDeploymentRequest', {
   file,
   environment: environmentName,
-  image: nonEmpty.describe('An image that exists, such as shop:7-4f7c2d1.'),
+  source: nonEmpty.nullish().describe('Id of an uploaded folder, which is built first.'),
+  commit: nonEmpty
+    .nullish()
+    .describe('Of the folder, for its version; with `-dirty` where files have changed since.'),
+  image: nonEmpty
+    .nullish()
+    .describe('In place of a source: an image that exists, such as shop:7-4f7c2d1.'),
   message: z.string().nullish().describe('For people, in the list of runs.'),
   overwrite: z.boolean().nullish().describe('Writes over what was edited elsewhere.'),
 })
@@ -180,7 +186,7 @@ export const appOperations: Operation[] = [
   apps.post('deployApp', `${path}/deployments`, 'Deploy an app', {
     demands: writesApplication,
     description:
-      'Compiles the file to the application, load balancers and pipelines that it needs, and starts a run that deploys the image to an ' +
+      'Compiles the file to the application, load balancers and pipelines that it needs, and starts a run that builds the source and deploys it to an ' +
       'environment. A second deployment of an environment waits for the first.',
     forward: `orca ${path}/deployments`,
     body: DeploymentRequest,
