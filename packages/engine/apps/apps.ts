@@ -703,7 +703,7 @@ function resizeJob(
   }
 }
 
-function toPlanView({ app, objects, isEjected }: PlannedApp): JsonObject {
+function toPlanView({ app, here, objects, isEjected }: PlannedApp): JsonObject {
   const named = (state: ObjectPlan['state']) =>
     objects
       .filter((each) => each.state === state)
@@ -720,5 +720,21 @@ function toPlanView({ app, objects, isEjected }: PlannedApp): JsonObject {
     removes: named('removed'),
     drift: named('drift'),
     ejected: isEjected,
+    notes: notesOf(here),
   }
+}
+
+/** What of the file has no effect here, for people. */
+function notesOf({ attach, registry, services, promote }: AppHere): string[] {
+  const limited = services.filter(({ cpu }) => cpu !== undefined).map(({ name }) => name)
+  const canary = promote?.canary as { readonly config?: string | undefined } | undefined
+  return [
+    ...attach.map(
+      ({ name, variable }) =>
+        `attach.${name}: no database is started; run one, and give its address as ${variable} in secrets.`,
+    ),
+    ...(registry === undefined ? [] : ['registry: the image stays in the image store.']),
+    ...(limited.length === 0 ? [] : [`cpu of ${limited.join(', ')}: processors are not limited.`]),
+    ...(canary?.config === undefined ? [] : ['promote.canary.config: no analysis is made.']),
+  ]
 }

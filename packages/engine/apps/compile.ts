@@ -204,7 +204,7 @@ function toCluster(environment: AppHere, service: ServiceHere, place: AppPlace):
     volumes: volumes.map(toVolume),
     loadBalancers: hosts.length > 0 ? [cluster] : [],
     startLimits: { seconds: Math.ceil(startMs / 1000) },
-    ...strategyFields(service),
+    ...strategyFields(environment, service),
   }
 }
 
@@ -233,8 +233,23 @@ function toVolume({ name, path, shared }: VolumeHere): JsonObject {
   return { name, path, ...(shared ? { shared } : { writers: 'one' }) }
 }
 
-function strategyFields({ strategy }: ServiceHere): JsonObject {
+const usualCanaryPercent = 10
+const usualCanaryMs = 10 * 60_000
+
+/** A canary is a step of the deployment where requests come in. */
+function strategyFields(
+  { promote }: AppHere,
+  { strategy, hosts }: Pick<ServiceHere, 'strategy' | 'hosts'>,
+): JsonObject {
   const rollback = { onFailure: true }
+  if (promote?.canary !== undefined && hosts.length > 0 && strategy === 'redblack') {
+    const { percent = usualCanaryPercent, duration = usualCanaryMs } = promote.canary as {
+      readonly percent?: number | undefined
+      readonly duration?: number | undefined
+    }
+    const steps = [{ percent, pauseSeconds: duration / 1000 }]
+    return { strategy: 'canary', canary: { steps }, maxRemainingAsgs: keptGroups, rollback }
+  }
   switch (strategy) {
     case 'redblack':
       return { strategy, maxRemainingAsgs: keptGroups, scaleDown: true, rollback }

@@ -110,8 +110,7 @@ export class CronScheduler {
   #heedClock(): void {
     const now = this.#context.now()
     if (now < this.#lookedAtMs - maxLateMs) {
-      for (const entry of this.#schedule.values())
-        entry.dueMs = this.#nextDue(entry.cron, entry.key)
+      for (const entry of this.#schedule.values()) entry.dueMs = this.#nextDue(entry)
     }
     this.#lookedAtMs = now
   }
@@ -157,12 +156,13 @@ export class CronScheduler {
     return triggers.flatMap((trigger): ScheduleEntry[] => {
       if (!isActive(trigger)) return []
       const expression = String(trigger['cronExpression'] ?? '')
-      const key = JSON.stringify([pipeline['id'], trigger['id'], expression])
+      const timeZone = textOf(trigger['timeZone']) ?? []
+      const key = JSON.stringify([pipeline['id'], trigger['id'], expression].concat(timeZone))
       const known = this.#schedule.get(key)
       if (known !== undefined) return [{ ...known, pipeline, trigger }]
       try {
         const cron = parseCron(withoutSpread(expression, textOf(trigger['id']) ?? ''))
-        const dueMs = this.#nextDue(cron, key)
+        const dueMs = this.#nextDue({ cron, key, trigger })
         if (dueMs === undefined) ignore(key, expression, 'it never comes true')
         return [{ key, pipeline, trigger, cron, dueMs }]
       } catch (error) {
@@ -172,7 +172,12 @@ export class CronScheduler {
     })
   }
 
-  #nextDue(cron: CronExpression, key: string): number | undefined {
+  /** In the time zone of the trigger, if it has one. */
+  #nextDue({
+    cron,
+    key,
+    trigger,
+  }: Pick<ScheduleEntry, 'cron' | 'key' | 'trigger'>): number | undefined {
     const now = this.#context.now()
     const row = this.#sql.get`SELECT fired_ms FROM events_cron WHERE trigger_key = ${key}`
     const fired = Number(row?.['fired_ms'] ?? 0)
@@ -180,7 +185,7 @@ export class CronScheduler {
     return nextTime(
       cron,
       fired > now + maxLateMs ? now : Math.max(now, fired),
-      this.#context.settings.timeZone,
+      textOf(trigger['timeZone']) ?? this.#context.settings.timeZone,
     )
   }
 
@@ -216,7 +221,7 @@ export class CronScheduler {
     }
     if (start !== undefined) this.#carryOut(entry, dueMs, start)
     const current = this.#schedule.get(entry.key)
-    if (current !== undefined) current.dueMs = this.#nextDue(entry.cron, entry.key)
+    if (current !== undefined) current.dueMs = this.#nextDue(entry)
   }
 
   /** @param start Or why there is none */

@@ -32,6 +32,7 @@ const changes = {
     .array(Change)
     .describe('Edited elsewhere since the last deployment; kept unless `overwrite` is set.'),
   ejected: z.boolean().describe('The objects are the user’s own: deployments change none of them.'),
+  notes: TextList.describe('What of the file has no effect on this instance.'),
 }
 
 const AppPlan = model('AppPlan', 'What a deployment of the file would create or change.', {
