@@ -146,12 +146,17 @@ function timedOut(id: string, timeoutMs: number): Failure {
   )
 }
 
+/** Failures that a restart does not explain. */
+const lasting = new Set([
+  'OPERATION_UNKNOWN',
+  'REDIRECTED',
+  'NO_INSTANCE',
+  'CERTIFICATE_NOT_TRUSTED',
+])
+
 function isAway(error: unknown): boolean {
   return (
-    error instanceof Failure &&
-    error.exit === exitCodes.unreachable &&
-    (error.code === 'UNREACHABLE' ||
-      /^[A-Z_]*(UNAVAILABLE|SHUTTING_DOWN|UNREACHABLE|50[234])$/.test(error.code))
+    error instanceof Failure && error.exit === exitCodes.unreachable && !lasting.has(error.code)
   )
 }
 

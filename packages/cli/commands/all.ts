@@ -5,6 +5,7 @@ import { completion, createComplete } from './completion.ts'
 import { context } from './context.ts'
 import { deploy } from './deploy.ts'
 import { diff } from './diff.ts'
+import { eject } from './eject.ts'
 import { exec, run } from './exec.ts'
 import { exportCommand } from './export.ts'
 import { init } from './init.ts'
@@ -12,7 +13,10 @@ import { approve, cancel, reject } from './judge.ts'
 import { login, logout } from './login.ts'
 import { logs } from './logs.ts'
 import { open } from './open.ts'
+import { promote, rollback, scale } from './releases.ts'
 import { runs, start, watch } from './runs.ts'
+import { env, secret } from './secret.ts'
+import { status } from './status.ts'
 import { validate } from './validate.ts'
 import { version } from './version.ts'
 
@@ -20,19 +24,26 @@ export const commands: readonly CommandEntry[] = [
   init,
   validate,
   deploy,
+  status,
   open,
   logs,
   exec,
   run,
+  rollback,
+  promote,
   approve,
   reject,
   cancel,
+  scale,
+  secret,
+  env,
   runs,
   watch,
   start,
   diff,
   apply,
   exportCommand,
+  eject,
   login,
   logout,
   context,

@@ -1,0 +1,99 @@
+/** `fairlead status`: what serves where, and what waits for whom. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Client, pathOf } from '../client.ts'
+import { defineCommand } from '../command.ts'
+import { misuse } from '../failure.ts'
+import type { Output } from '../output.ts'
+import { formatSpan } from '../span.ts'
+
+export interface AppStatus {
+  readonly application: string
+  readonly environments: readonly {
+    readonly name: string
+    readonly account: string
+    readonly services: readonly {
+      readonly name: string
+      readonly version: string | null
+      readonly ready: number
+      readonly wanted: number
+      readonly hosts: readonly string[]
+      readonly schedule?: string
+    }[]
+    readonly lastRun: {
+      readonly id: string
+      readonly kind: string
+      readonly version: string
+      readonly user: string
+      readonly status: string
+      readonly createdMs: number
+    } | null
+    readonly waiting: readonly {
+      readonly id: string
+      readonly version: string
+      readonly reason: string
+    }[]
+  }[]
+}
+
+const watchMs = 2000
+
+export const status = defineCommand({
+  name: 'status',
+  summary: 'show what serves where, the last run, and what waits for whom',
+  group: 'app',
+  options: {
+    watch: { type: 'switch', summary: 'show it again whenever it changes, until Ctrl C' },
+  },
+  run: async ({ session, output, connect }, { watch }) => {
+    const client = await connect()
+    const load = async () =>
+      chosenOf(await loadStatus(client, session.app()), session.environment())
+    const first = await load()
+    if (!watch) {
+      output.result(first, describe(first, output))
+      return 0
+    }
+    for (let shown = '', found = first; ; found = await load()) {
+      const text = JSON.stringify(found)
+      if (text !== shown)
+        output.event({ type: 'status', ...found }, describe(found, output).join('\n'))
+      shown = text
+      await sleep(watchMs)
+    }
+  },
+})
+
+export function loadStatus(client: Client, application: string): Promise<AppStatus> {
+  return client.get<AppStatus>(pathOf`/apps/${application}`)
+}
+
+/** Only the environment that is asked for. @throws {Failure} with 3 for an unknown one */
+function chosenOf(found: AppStatus, environment: string | undefined): AppStatus {
+  if (environment === undefined) return found
+  const environments = found.environments.filter(({ name }) => name === environment)
+  if (environments.length > 0) return { ...found, environments }
+  const names = found.environments.map(({ name }) => name).join(', ')
+  throw misuse(`${found.application} has no environment "${environment}", only ${names}.`)
+}
+
+function describe({ environments }: AppStatus, output: Output): string[] {
+  const rows = environments.flatMap(({ name, services }) =>
+    services.map((service) => [
+      name,
+      service.name,
+      service.version ?? '-',
+      service.schedule === undefined ? `${service.ready} of ${service.wanted}` : service.schedule,
+      service.hosts.join(' '),
+    ]),
+  )
+  const runs = environments.flatMap(({ name, lastRun, waiting }) => [
+    ...(lastRun === null
+      ? []
+      : [
+          `${name}: ${lastRun.kind} of ${lastRun.version} by ${lastRun.user} ${formatSpan(Date.now() - lastRun.createdMs)} ago: ${lastRun.status} (${lastRun.id})`,
+        ]),
+    ...waiting.map(({ id, version, reason }) => `${name}: ${version} waits: ${reason} (${id})`),
+  ])
+  const table = output.table([['ENVIRONMENT', 'SERVICE', 'VERSION', 'READY', 'HOSTS'], ...rows])
+  return rows.length === 0 ? ['Nothing is deployed yet.', ...runs] : [...table, '', ...runs]
+}
