@@ -1,15 +1,8 @@
 /** `fairlead open`: the page of the application, or the console of the instance. */
-import { pathOf } from '../client.ts'
 import { defineCommand } from '../command.ts'
-import { Failure } from '../failure.ts'
+import { exitCodes, Failure } from '../failure.ts'
 import { openInBrowser } from '../open-in-browser.ts'
-
-interface AppStatus {
-  readonly services?: readonly {
-    readonly addresses?: readonly string[]
-    readonly hosts?: readonly string[]
-  }[]
-}
+import { type AppStatus, loadStatus } from './status.ts'
 
 export const open = defineCommand({
   name: 'open',
@@ -20,24 +13,19 @@ export const open = defineCommand({
     const client = await connect()
     const url = values.console
       ? `${client.url}/console/`
-      : await findAddress(() =>
-          client.get<AppStatus>(pathOf`/apps/${session.app()}/status`, {
-            query: { environment: session.environment() },
-          }),
-        )
+      : addressOf(await loadStatus(client, session.app()), session.environment())
     output.result({ url }, url)
     if (output.stdout.isTTY && !output.json) openInBrowser(url, env)
   },
 })
 
-async function findAddress(ask: () => Promise<AppStatus>): Promise<string> {
-  const { services = [] } = await ask()
-  const [address] = services.flatMap(({ addresses = [], hosts = [] }) => [
-    ...addresses,
-    ...hosts.map((host) => `https://${host}`),
-  ])
-  if (address !== undefined) return address
-  throw new Failure(1, 'NO_ADDRESS', 'No service of the application has an address.', {
+/** Of the first host. @throws {Failure} when there is none */
+function addressOf({ application, environments }: AppStatus, wanted: string | undefined): string {
+  const [host] = environments
+    .filter(({ name }) => wanted === undefined || name === wanted)
+    .flatMap(({ services }) => services.flatMap(({ hosts }) => hosts))
+  if (host !== undefined) return `https://${host}`
+  throw new Failure(exitCodes.failed, 'NO_ADDRESS', `No service of ${application} has a host.`, {
     remedy:
       'Give one a host in .fairlead/app.yml and deploy, or open the console: fairlead open --console',
   })
