@@ -20,6 +20,7 @@ test('auth-scenario 200: the open paths are open', () => {
     '/error',
     '/plugins/deck/plugin-manifest.json',
     '/managed/delivery-configs/schema',
+    '/apps/schema',
     '/console',
     '/console/applications/web',
   ]) {

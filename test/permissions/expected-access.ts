@@ -435,6 +435,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /spectator/metrics': 'world',
   'GET /metrics': 'everybody',
   'GET /openapi.json': 'everybody',
+  'GET /apps/schema': 'world',
   'GET /v3/api-docs': 'everybody',
   'GET /v2/api-docs': 'everybody',
   'GET /swagger-ui/index.html': 'everybody',

@@ -398,6 +398,7 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'GET /spectator/metrics': 'any',
   'GET /metrics': 'any',
   'GET /openapi.json': 'any',
+  'GET /apps/schema': 'any',
   'GET /v3/api-docs': 'any',
   'GET /v2/api-docs': 'any',
   'GET /swagger-ui/index.html': 'any',

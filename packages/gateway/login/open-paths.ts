@@ -33,6 +33,7 @@ export const alwaysOpen: readonly OpenPath[] = [
   { path: '/notifications/callbacks/**', methods: ['POST'], identity: 'if-known' },
   { path: '/managed/notifications/callbacks/**', methods: ['POST'], identity: 'if-known' },
   { path: '/managed/delivery-configs/schema', identity: 'none' },
+  { path: '/apps/schema', identity: 'none' },
 ]
 
 /**

@@ -2,7 +2,12 @@
 import { z } from 'zod'
 import { AppFileSchema } from './app-file.ts'
 
+let made: Record<string, unknown> | undefined
+
 export function appFileJsonSchema(): Record<string, unknown> {
-  const schema = z.toJSONSchema(AppFileSchema, { io: 'input', reused: 'inline' })
-  return { ...schema, title: 'Fairlead app file' }
+  made ??= {
+    ...z.toJSONSchema(AppFileSchema, { io: 'input', reused: 'inline' }),
+    title: 'Fairlead app file',
+  }
+  return made
 }

@@ -2,6 +2,7 @@
 
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { AnyObject, flagModel, model, TextList, textModel } from '@fairlead/base/json/schemas.ts'
+import { appFileJsonSchema } from '@fairlead/model/app-file/json-schema.ts'
 import { z } from 'zod'
 import { parseAccept } from '../../http/parse-accept.ts'
 import { createReadFilter } from '../access/application-access.ts'
@@ -114,6 +115,13 @@ export const systemOperations: Operation[] = [
       handle: answerApiDocument,
     }),
   ),
+  get('appFileSchemaUsingGET', '/apps/schema', 'Get the schema of app files', {
+    demands: aboutGateway,
+    description:
+      'JSON schema of `.fairlead/app.yml`, for editors and without login: `# yaml-language-server: $schema=https://fairlead.example/apps/schema`.',
+    answer: AnyObject,
+    handle: async () => appFileJsonSchema(),
+  }),
   ...['/swagger-ui/index.html', '/swagger-ui.html', '/reference'].map((path, index) =>
     get(`apiReferenceUsingGET${index || ''}`, path, 'Browse the API', {
       demands: aboutGateway,
