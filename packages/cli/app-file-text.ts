@@ -57,31 +57,26 @@ function buildLines(language: DetectedApp['language']): string[] {
   ]
 }
 
+/** The command of the web is found again by each build; others have no place but this file. */
 function serviceLines(
   { name, command, isWeb }: DetectedApp['services'][number],
   { port, health, language }: DetectedApp,
   host: string,
 ): string[] {
-  if (!isWeb)
-    return [
-      `  ${name}:`,
-      ...(command === undefined ? [] : [`    # command: ${command}`]),
-      '    instances: 1',
-    ]
+  const isWritten = !isWeb || buildLines(language).length > 0
+  const written = command === undefined ? [] : [stringify({ command }, { lineWidth: 0 }).trim()]
+  const known = command === undefined ? [] : [`# command: ${command}`]
   const what = isSite(language) ? 'pages' : 'requests'
-  return [
-    `  ${name}:`,
-    ...(language.kind === 'go' && command !== undefined
-      ? [stringify({ command }).trim()].map((line) => `    ${line}`)
-      : []),
-    ...(language.kind !== 'go' && command !== undefined ? [`    # command: ${command}`] : []),
-    `    hosts: [${host}]${' '.repeat(Math.max(1, 22 - host.length))}# ${what} to these names`,
-    ...(port === undefined ? [] : [`    port: ${port}`]),
+  const web = [
+    `hosts: [${host}]${' '.repeat(Math.max(1, 22 - host.length))}# ${what} to these names`,
+    ...(port === undefined ? [] : [`port: ${port}`]),
     health === undefined
-      ? '    # health: /healthz               # path that answers when it is ready; else its port is enough'
-      : `    health: ${health}`,
-    '    # instances: 2',
+      ? '# health: /healthz               # path that answers when it is ready; else its port is enough'
+      : `health: ${health}`,
+    '# instances: 2',
   ]
+  const lines = [...(isWritten ? written : known), ...(isWeb ? web : ['instances: 1'])]
+  return [`  ${name}:`, ...lines.map((line) => `    ${line}`)]
 }
 
 function isSite(language: DetectedApp['language']): boolean {

@@ -85,7 +85,8 @@ test('a Procfile becomes services', async (t) => {
   assert.equal((await runIn(folder, 'init')).code, 0)
 
   const { file } = readAppFile(readFileSync(join(folder, '.fairlead/app.yml'), 'utf8'))
-  assert.deepEqual(Object.keys(file?.services ?? {}), ['web', 'worker'])
+  assert.equal(file?.services['worker']?.command, 'python w.py')
+  assert.deepEqual(file?.release, { command: 'python m.py' })
 })
 
 test('app-scenario 81: two programs of Go ask, and without a terminal end with 7', async (t) => {

@@ -1,5 +1,6 @@
 /** Processes of a Procfile. */
 import { type DetectedService, DetectionError } from './detected.ts'
+import { toExecutable } from './shell.ts'
 
 export interface Procfile {
   readonly services: readonly DetectedService[]
@@ -19,7 +20,7 @@ export function parseProcfile(text: string): Procfile {
         `Line ${index + 1} of Procfile is not "name: command".`,
         'Correct it, for example: web: node server.js',
       )
-    processes.set(name.toLowerCase().replaceAll('_', '-').replace(/-+$/, ''), command.trim())
+    processes.set(name.toLowerCase().replaceAll('_', '-').replace(/-+$/, ''), toExecutable(command))
   })
   const release = processes.get('release')
   processes.delete('release')

@@ -1,4 +1,5 @@
 /** Command lines for `sh -c "exec ..."`. */
+import { shellWord } from '@fairlead/base/names/shell-word.ts'
 
 const assignments = /^(?:[A-Za-z_]\w*=(?:"[^"$`\\]*"|'[^']*'|[^\s"'$`\\;&|<>()]*)\s+)+/
 
@@ -7,4 +8,9 @@ export function inShell(line: string): string | undefined {
   const text = line.trim()
   if (/[;&|<>`\n]|\$\(/.test(text.replaceAll(/'[^']*'|"[^"`]*"/g, ''))) return undefined
   return assignments.test(text) ? `env ${text}` : text
+}
+
+/** The line, or a shell that runs its several commands. */
+export function toExecutable(line: string): string {
+  return inShell(line) ?? `sh -c ${shellWord(line.trim())}`
 }
