@@ -442,7 +442,7 @@ export const AppFileSchema = z
       .optional(),
   })
   .meta({
-    id: 'AppFile',
+    
     description: 'What an application is: its services, hosts, databases and environments.',
   })
 

@@ -8,7 +8,6 @@ import type {
   AppValues,
   Attachment,
   AttachmentType,
-  BuildValues,
   ServiceValues,
 } from './app-file.ts'
 import type { Command } from './values.ts'
@@ -163,7 +162,7 @@ export function mergeEnvironment(
     environment,
     account: values.account ?? standalone.account,
     registry: values.registry,
-    build: toBuild(build),
+    build: buildOf(file),
     services,
     release: toRelease(values.release),
     env: values.env ?? {},
@@ -322,7 +321,8 @@ function toLimits(limits: NonNullable<AppValues['limits']>): LimitsHere {
   }
 }
 
-function toBuild(build: BuildValues = 'auto'): BuildHere {
+/** How the app is built, which is the same for all environments. */
+export function buildOf({ build = 'auto' }: Pick<AppFile, 'build'>): BuildHere {
   const usual = {
     steps: [],
     from: '.',
