@@ -448,5 +448,4 @@ export const AppFileSchema = z
 
 /** As it is written, with durations in milliseconds, sizes in bytes, and short forms as maps. */
 export type AppFile = z.output<typeof AppFileSchema>
-export type BuildValues = Exclude<AppFile['build'], undefined>
 export type Attachment = z.output<typeof AttachmentFields>
