@@ -8,7 +8,6 @@ import {
   agentProtocol,
   type ConsolePart,
   type ConsoleWish,
-  type DesiredLoadBalancer,
   type DesiredState,
   type ObservedState,
   samplePeriodMs,
@@ -17,7 +16,7 @@ import {
 import type { FileLock } from '@fairlead/base/storage/file-lock.ts'
 import { keepSocket } from '@fairlead/base/storage/kept-socket.ts'
 import { socketPathFor } from '@fairlead/base/storage/socket-path.ts'
-import type { Balancers } from './balancer/balancers.ts'
+import { type Balancers, listenersOf } from './balancer/balancers.ts'
 import { Control } from './control.ts'
 import type { ProgramInstance } from './instance.ts'
 import { type AgentLog, boundLog } from './log.ts'
@@ -141,12 +140,11 @@ export class AgentWork {
   }
 
   /** While the standby holds a port, it can be opened in no other way. */
-  #applyTraffic(loadBalancers: readonly DesiredLoadBalancer[]): void {
+  #applyTraffic({ loadBalancers, fronts }: Pick<DesiredState, 'loadBalancers' | 'fronts'>): void {
     const { balancers } = this.#options
-    const ports = (all: readonly DesiredLoadBalancer[]) =>
-      JSON.stringify(all.map(({ listeners }) => listeners))
-    if (ports(loadBalancers) !== ports(balancers.traffic().loadBalancers)) this.#standby.release()
-    balancers.apply(loadBalancers)
+    const before = portsOf(balancers.traffic())
+    if (portsOf({ loadBalancers, fronts }) !== before) this.#standby.release()
+    balancers.apply(loadBalancers, { fronts })
     this.#standby.refreshSoon()
   }
 
@@ -154,7 +152,7 @@ export class AgentWork {
     if (state.revision < this.#revision || this.#isStopping) return false
     if (state.revision > this.#revision) {
       // First, so that no request goes to an instance that is about to be stopped.
-      this.#applyTraffic(state.loadBalancers)
+      this.#applyTraffic(state)
       this.#supervisor.apply(state.instances)
       // Last, so that a state that failed on its way is taken when the client sends it again.
       this.#revision = state.revision
@@ -172,7 +170,7 @@ export class AgentWork {
 
   async stop(): Promise<void> {
     this.#isStopping = true
-    this.#applyTraffic([])
+    this.#applyTraffic({ loadBalancers: [] })
     await this.#supervisor.stop()
     this.#end('everything is stopped')
   }
@@ -226,6 +224,15 @@ export class AgentWork {
     void Promise.all([balancers.yieldPorts(), sleep(farewellMs)]).then(() => process.exit(0))
     return successor
   }
+}
+
+/** Ports of a front stay open while its sites change. */
+function portsOf({
+  loadBalancers,
+  fronts,
+}: Pick<DesiredState, 'loadBalancers' | 'fronts'>): string {
+  const own = loadBalancers.map(({ listeners }) => listeners)
+  return JSON.stringify([own, fronts?.fronts.map(listenersOf) ?? []])
 }
 
 function keepLogSmall(dataDir: string): void {

@@ -43,7 +43,7 @@ export async function runAgent({
   const balancers = new Balancers({ log, onChange: () => work?.onTraffic(), isDown, inherited })
   const traffic = inherited.size === 0 ? undefined : readTraffic(dataDir)
   if (traffic !== undefined) {
-    balancers.apply(traffic.loadBalancers, traffic.healthy)
+    balancers.apply(traffic.loadBalancers, traffic)
     await sleep(leadMs)
   }
   const { AgentWork } = await import('./agent-work.ts')

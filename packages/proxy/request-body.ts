@@ -30,6 +30,9 @@ export class RequestBody {
   #hasBegun = false
   #hasEnded = false
   #isBlocked = false
+  #bytes = 0
+  #maxBytes = Number.POSITIVE_INFINITY
+  #onTooLong = () => {}
   /** When the client last sent something, by the coarse clock. */
   movedMs: number
 
@@ -40,6 +43,12 @@ export class RequestBody {
     this.#isChunked = isChunked
     this.#kept = keeps ? new KeptBytes() : undefined
     this.movedMs = room.sweep.nowMs
+  }
+
+  /** @param onTooLong Called once, when more than these bytes have come */
+  limit(maxBytes: number, onTooLong: () => void): void {
+    this.#maxBytes = maxBytes
+    this.#onTooLong = onTooLong
   }
 
   /** Reads all of it before it is sent anywhere. @param bytes Its length. */
@@ -67,6 +76,11 @@ export class RequestBody {
 
   #take(piece: Buffer): void {
     this.movedMs = this.#room.sweep.nowMs
+    this.#bytes += piece.length
+    if (this.#bytes > this.#maxBytes) {
+      this.#maxBytes = Number.POSITIVE_INFINITY
+      return void this.#onTooLong()
+    }
     if (this.#kept !== undefined) this.#keep(this.#kept, piece)
     if (this.#target === undefined || this.#write(this.#target, piece)) return
     this.#isBlocked = true

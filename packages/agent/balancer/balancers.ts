@@ -2,16 +2,21 @@
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type {
+  DesiredFront,
+  DesiredFronts,
   DesiredListener,
   DesiredLoadBalancer,
   ObservedListener,
   ObservedLoadBalancer,
 } from '@fairlead/base/net/agent-protocol.ts'
 import { SweepTimer } from '@fairlead/proxy/sweep.ts'
+import { FrontCertificates } from '../front/certificates.ts'
+import { Front } from '../front/front.ts'
 import type { AgentLog } from '../log.ts'
 import type { InstanceTraffic } from '../traffic-history.ts'
 import { type Bounds, defaultBounds } from './bounds.ts'
 import { ConnectionShares } from './connection-shares.ts'
+import { BalancerService, type PortService } from './entrance.ts'
 import { addressKeyOf, type ListenerOptions, listenerKeyOf, PortListener } from './listener.ts'
 import { RunningBalancer } from './load-balancer.ts'
 import type { Member, MemberOptions } from './member.ts'
@@ -19,6 +24,7 @@ import type { Member, MemberOptions } from './member.ts'
 /** Load balancers, and which of their instances are healthy, by load balancer. */
 export interface Traffic {
   readonly loadBalancers: readonly DesiredLoadBalancer[]
+  readonly fronts?: DesiredFronts | undefined
   readonly healthy: Readonly<Record<string, readonly string[]>>
 }
 
@@ -38,6 +44,8 @@ const yieldCheckMs = 250
 
 export class Balancers {
   readonly #balancers = new Map<string, RunningBalancer>()
+  readonly #fronts = new Map<string, Front>()
+  readonly #certificates: FrontCertificates
   readonly #listeners = new Map<string, PortListener>()
   /** Their ports are closed, and requests still run on them. */
   readonly #retired = new Set<PortListener>()
@@ -45,11 +53,13 @@ export class Balancers {
   readonly #members: MemberOptions
   readonly #ports: ListenerOptions
   #desired: readonly DesiredLoadBalancer[] = []
-  /** Ids of load balancers by the keys of their listeners. */
+  #desiredFronts: DesiredFronts | undefined
+  /** Ids of load balancers and fronts by the keys of their listeners. */
   readonly #owners = new Map<string, string>()
 
   constructor({ log, onChange, isDown = () => false, bounds: given, inherited }: BalancersOptions) {
     const bounds = { ...defaultBounds, ...given }
+    this.#certificates = new FrontCertificates(log, bounds.certificateCheckMs)
     this.#sweep = new SweepTimer(bounds.sweepMs)
     this.#sweep.add({ check: () => this.#forgetRetired() })
     const connections = new ConnectionShares(bounds.maxTotalConnections)
@@ -77,22 +87,31 @@ export class Balancers {
       const up = balancer.observe().filter(({ health }) => health === 'up')
       return [id, up.map(({ instanceId }) => instanceId)] as const
     })
-    return { loadBalancers: this.#desired, healthy: Object.fromEntries(healthy) }
+    const fronts = this.#desiredFronts
+    return { loadBalancers: this.#desired, fronts, healthy: Object.fromEntries(healthy) }
   }
 
   /**
    * All that shall exist. What is unchanged keeps its connections; ports that are not listed close before this returns.
    *
-   * @param healthy What a former agent has found: these instances get requests before their first health check
+   * @param options.healthy What a former agent has found: these instances get requests before their first health check
    */
-  apply(desired: readonly DesiredLoadBalancer[], healthy: Traffic['healthy'] = {}): void {
+  apply(
+    desired: readonly DesiredLoadBalancer[],
+    {
+      healthy = {},
+      fronts,
+    }: { healthy?: Traffic['healthy']; fronts?: DesiredFronts | undefined } = {},
+  ): void {
     this.#desired = desired
-    this.#ports.connections.parties = desired.length
-    const wanted = new Set(desired.flatMap(({ listeners }) => listeners.map(listenerKeyOf)))
+    this.#desiredFronts = fronts
+    this.#ports.connections.parties = desired.length + (fronts?.fronts.length ?? 0)
+    const wanted = new Set(this.#allListeners().map(listenerKeyOf))
     // Ports are closed first, so that others can be opened in their place.
     for (const [key, listener] of this.#listeners) if (!wanted.has(key)) this.#retire(key, listener)
     this.#owners.clear()
     for (const balancer of desired) this.#applyBalancer(balancer, healthy[balancer.id])
+    this.#applyFronts(fronts)
     const ids = new Set(desired.map(({ id }) => id))
     for (const [id, balancer] of this.#balancers) {
       if (ids.has(id)) continue
@@ -103,23 +122,45 @@ export class Balancers {
     this.#ports.inherited.clear()
   }
 
+  #allListeners(): DesiredListener[] {
+    return [
+      ...this.#desired.flatMap(({ listeners }) => listeners),
+      ...(this.#desiredFronts?.fronts ?? []).flatMap(listenersOf),
+    ]
+  }
+
   #applyBalancer(desired: DesiredLoadBalancer, healthy?: readonly string[]): void {
     const balancer = this.#balancers.get(desired.id) ?? new RunningBalancer(desired, this.#members)
     this.#balancers.set(desired.id, balancer)
     balancer.apply(desired, healthy)
-    for (const listener of desired.listeners) {
-      const key = listenerKeyOf(listener)
-      const known = this.#listeners.get(key)
-      if (this.#owners.has(key)) continue
-      this.#owners.set(key, desired.id)
-      if (known !== undefined) {
-        known.apply(listener, balancer)
-      } else {
-        const opened = new PortListener(listener, balancer, this.#ports)
-        this.#listeners.set(key, opened)
-        opened.open()
-      }
+    for (const listener of desired.listeners)
+      this.#applyListener(listener, () => new BalancerService(balancer), desired.id)
+  }
+
+  #applyFronts(desired: DesiredFronts | undefined): void {
+    if (desired !== undefined) this.#certificates.apply(desired)
+    const wanted = new Map(desired?.fronts.map((front) => [front.id, front]))
+    for (const id of this.#fronts.keys()) if (!wanted.has(id)) this.#fronts.delete(id)
+    for (const front of wanted.values()) {
+      const running = this.#fronts.getOrInsertComputed(
+        front.id,
+        () => new Front(front, this.#certificates),
+      )
+      running.apply(front, this.#balancers)
+      for (const listener of listenersOf(front))
+        this.#applyListener(listener, () => running, front.id)
     }
+  }
+
+  #applyListener(listener: DesiredListener, toService: () => PortService, owner: string): void {
+    const key = listenerKeyOf(listener)
+    if (this.#owners.has(key)) return
+    this.#owners.set(key, owner)
+    const known = this.#listeners.get(key)
+    if (known !== undefined) return void known.apply(listener, toService())
+    const opened = new PortListener(listener, toService(), this.#ports)
+    this.#listeners.set(key, opened)
+    opened.open()
   }
 
   #retire(key: string, listener: PortListener): void {
@@ -139,9 +180,21 @@ export class Balancers {
   observe(): ObservedLoadBalancer[] {
     return this.#desired.map(({ id, listeners }) => ({
       id,
-      listeners: listeners.map((listener) => this.#observeListener(id, listener)),
+      listeners: [
+        ...listeners.map((listener) => this.#observeListener(id, listener)),
+        ...this.#observeFronts(id),
+      ],
       members: this.#balancers.get(id)?.observe() ?? [],
     }))
+  }
+
+  /** The ports of the fronts on which a load balancer has a site. */
+  #observeFronts(id: string): ObservedListener[] {
+    return (this.#desiredFronts?.fronts ?? [])
+      .filter(({ sites }) => sites.some(({ loadBalancer }) => loadBalancer === id))
+      .flatMap((front) =>
+        listenersOf(front).map((listener) => this.#observeListener(front.id, listener)),
+      )
   }
 
   #observeListener(id: string, listener: DesiredListener): ObservedListener {
@@ -164,12 +217,10 @@ export class Balancers {
   /** Descriptors of the listening sockets, by host and port. */
   descriptors(): Map<string, number> {
     return new Map(
-      this.#desired.flatMap(({ listeners }) =>
-        listeners.flatMap((listener) => {
-          const descriptor = this.#listeners.get(listenerKeyOf(listener))?.descriptor
-          return descriptor === undefined ? [] : [[addressKeyOf(listener), descriptor] as const]
-        }),
-      ),
+      this.#allListeners().flatMap((listener) => {
+        const descriptor = this.#listeners.get(listenerKeyOf(listener))?.descriptor
+        return descriptor === undefined ? [] : [[addressKeyOf(listener), descriptor] as const]
+      }),
     )
   }
 
@@ -185,9 +236,20 @@ export class Balancers {
     this.#sweep.close()
     for (const listener of [...this.#listeners.values(), ...this.#retired]) listener.destroy()
     for (const balancer of this.#balancers.values()) balancer.close()
+    this.#certificates.close()
     this.#listeners.clear()
     this.#retired.clear()
     this.#balancers.clear()
+    this.#fronts.clear()
     this.#desired = []
+    this.#desiredFronts = undefined
   }
+}
+
+export function listenersOf({ address, httpPort, httpsPort }: DesiredFront): DesiredListener[] {
+  const common = { host: address, certificate: undefined, allowedSources: undefined }
+  return [
+    { ...common, protocol: 'http', port: httpPort },
+    { ...common, protocol: 'https', port: httpsPort },
+  ]
 }

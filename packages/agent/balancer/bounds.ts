@@ -8,6 +8,10 @@ export const defaultBounds = {
   maxTotalConnections: Math.min(65_536, Math.floor(readDescriptorLimit() * 0.4)),
   /** Applies to a request's line and headers. */
   maxHeaderBytes: 32 * 1024,
+  /** The same on a front, whose sites have limits of their own up to this. */
+  maxFrontHeaderBytes: 64 * 1024,
+  /** Requests at a time on one connection of HTTP/2. */
+  maxStreams: 128,
   /**
    * Bodies of requests up to this can be sent again; where the length is known, they are read before an instance is chosen. Responses up
    * to this are passed on when they are complete, if the request may be repeated.

@@ -1,12 +1,11 @@
 /** Responses to clients: their exchange, and those of the load balancer itself. */
-import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { http } from '@fairlead/base/runtime/node-http.ts'
-import type { Entrance } from './entrance.ts'
 
 /** A response that knows its exchange, so that no function has to be made for each request. */
 export class ClientResponse extends http.ServerResponse {
   exchange: { onClientClose(): void } | undefined
-  entrance: Entrance | undefined
+  port: { endTurn(socket: Socket): void } | undefined
 }
 
 export interface BalancerRefusal {
@@ -14,18 +13,23 @@ export interface BalancerRefusal {
   readonly text: string
   readonly retryAfterSeconds?: number | undefined
   readonly closes: boolean
+  /** Names and values in turn. */
+  readonly headers?: readonly string[]
+  /** HTML in place of the text. */
+  readonly page?: string | undefined
 }
 
 export function refuse(
-  response: ServerResponse,
-  { status, text, retryAfterSeconds, closes }: BalancerRefusal,
+  response: ClientResponse,
+  { status, text, retryAfterSeconds, closes, headers: further = [], page }: BalancerRefusal,
 ): void {
-  const body = `${status} ${http.STATUS_CODES[status]}\n${text}\n`
+  const body = page ?? `${status} ${http.STATUS_CODES[status]}\n${text}\n`
   const headers = [
     'content-type',
-    'text/plain; charset=utf-8',
+    page === undefined ? 'text/plain; charset=utf-8' : 'text/html; charset=utf-8',
     'content-length',
     String(Buffer.byteLength(body)),
+    ...further,
   ]
   if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
   if (closes) headers.push('connection', 'close')

@@ -1,11 +1,11 @@
-/** The port that a request or connection came in on, as far as its exchange needs it. */
-import type { Socket } from 'node:net'
+/** The port that a request or connection came in on, and what its exchange needs of it. */
+import type { IncomingMessage } from 'node:http'
 import type { SweepTimer } from '@fairlead/proxy/sweep.ts'
 import type { Bounds } from './bounds.ts'
+import type { ClientResponse } from './client-response.ts'
 import type { RunningBalancer } from './load-balancer.ts'
 
 export interface Entrance {
-  /** Another one, when the port changes hands. */
   readonly balancer: RunningBalancer
   readonly bounds: Bounds
   readonly sweep: SweepTimer
@@ -13,6 +13,92 @@ export interface Entrance {
   readonly replay: { bytes: number }
   /** Since the port is no longer wanted, in milliseconds of `performance.now()`. */
   readonly closesSince: number | undefined
-  /** The response to the present request of a connection is over. */
-  endTurn(socket: Socket): void
+  /** Undefined: the port belongs to the load balancer alone. */
+  readonly site?: SiteTerms | undefined
+}
+
+/** What a front adds to a load balancer. */
+export interface SiteTerms {
+  readonly maxBodyBytes: number
+  readonly maxHeaderBytes: number
+  /** Taken off the path for instances; empty: nothing. */
+  readonly strippedPath: string
+  readonly compress: boolean
+  /** Names and values in turn. */
+  readonly responseHeaders: readonly string[]
+  /** HTML. */
+  readonly errorPage: string | undefined
+}
+
+/** An open port, as far as what is behind it needs to know it. */
+export interface Port extends Omit<Entrance, 'balancer' | 'site'> {
+  readonly isSecure: boolean
+}
+
+/** What is behind a port. */
+export interface PortService {
+  /** Names it in logs, and where connections are counted. */
+  readonly id: string
+  /** @returns undefined when the request has its response already */
+  entranceOf(port: Port, request: IncomingMessage, response: ClientResponse): Entrance | undefined
+  /** For a connection of plain TCP. */
+  passageOf?(port: Port): Entrance
+  /** Of TLS, where certificates are chosen by name. Then clients may speak HTTP/2, too. */
+  readonly tlsOptions?: TlsChoice
+}
+
+export type TlsChoice = Pick<import('node:tls').TlsOptions, 'SNICallback' | 'ALPNCallback'>
+
+/** One load balancer behind a port, with its own terms if a front gives some. */
+export class PortEntrance implements Entrance {
+  readonly balancer: RunningBalancer
+  readonly bounds: Bounds
+  readonly site: SiteTerms | undefined
+  readonly #port: Port
+
+  constructor(
+    port: Port,
+    balancer: RunningBalancer,
+    { bounds = port.bounds, site }: { bounds?: Bounds; site?: SiteTerms } = {},
+  ) {
+    this.#port = port
+    this.balancer = balancer
+    this.bounds = bounds
+    this.site = site
+  }
+
+  get sweep(): SweepTimer {
+    return this.#port.sweep
+  }
+
+  get replay(): { bytes: number } {
+    return this.#port.replay
+  }
+
+  get closesSince(): number | undefined {
+    return this.#port.closesSince
+  }
+}
+
+/** A load balancer with ports of its own. */
+export class BalancerService implements PortService {
+  readonly #balancer: RunningBalancer
+  #entrance: PortEntrance | undefined
+
+  constructor(balancer: RunningBalancer) {
+    this.#balancer = balancer
+  }
+
+  get id(): string {
+    return this.#balancer.id
+  }
+
+  entranceOf(port: Port): Entrance {
+    return this.passageOf(port)
+  }
+
+  passageOf(port: Port): Entrance {
+    this.#entrance ??= new PortEntrance(port, this.#balancer)
+    return this.#entrance
+  }
 }

@@ -13,7 +13,8 @@ import { LateBody, RequestBody } from '@fairlead/proxy/request-body.ts'
 import { toClientHeaders, toTrailers } from '@fairlead/proxy/response-headers.ts'
 import { ResponseError, type ResponseHead } from '@fairlead/proxy/response-reader.ts'
 import type { Swept } from '@fairlead/proxy/sweep.ts'
-import { type ClientResponse, refuse } from './client-response.ts'
+import { type BalancerRefusal, type ClientResponse, refuse } from './client-response.ts'
+import { type Compressor, openCompressor } from './compression.ts'
 import type { Entrance } from './entrance.ts'
 import { chooseInstance, decideRetry } from './instance-choice.ts'
 import type { Member } from './member.ts'
@@ -61,6 +62,7 @@ export class Exchange
   #answer: ResponseHead | undefined
   /** The beginning of a small response that another instance can still give. */
   #pieces: KeptBytes | undefined
+  #compressor: Compressor | undefined
 
   constructor(
     entrance: Entrance,
@@ -83,6 +85,9 @@ export class Exchange
       body === 'chunked',
       this.#isIdempotent && maySuffice,
     )
+    const { site } = entrance
+    if (site !== undefined)
+      this.#body.limit(site.maxBodyBytes, () => this.#refuseBody(site.maxBodyBytes))
   }
 
   start(): void {
@@ -117,14 +122,15 @@ export class Exchange
     this.#connection = connection
     this.#movedMs = this.#entrance.sweep.nowMs
     this.#phase = 'sent'
-    connection.send(this.#head, this.#body, this)
+    const { instanceStallMs } = this.#entrance.bounds
+    connection.send(this.#head, this.#body, this, instanceStallMs)
   }
 
   onInformation(head: ResponseHead): void {
     this.#movedMs = this.#entrance.sweep.nowMs
     if (++this.#information > maxInformation)
       throw new ResponseError('The instance sends one 1xx response after the other.')
-    if (this.#request.httpVersionMinor === 0 || this.#head.upgrades) return
+    if (this.#isOldClient || this.#head.upgrades) return
     if (head.status !== 100)
       this.#response.writeInformation(head.status, toClientHeaders(head, false))
     else if (this.#head.expectsContinue && this.#body?.isPassedOn) this.#response.writeContinue()
@@ -162,9 +168,21 @@ export class Exchange
     new Tunnel(this.#entrance, member, socket, connection.release()).open()
   }
 
+  get #isOldClient(): boolean {
+    const { httpVersionMajor, httpVersionMinor } = this.#request
+    return httpVersionMajor === 1 && httpVersionMinor === 0
+  }
+
   #sendHead(head: ResponseHead): void {
-    const isOld = this.#request.httpVersionMinor === 0
-    const headers = toClientHeaders(head, head.body.kind === 'chunked' && !isOld)
+    const { site } = this.#entrance
+    let headers = toClientHeaders(head, head.body.kind === 'chunked' && !this.#isOldClient)
+    if (site !== undefined) {
+      headers.push(...site.responseHeaders)
+      if (site.compress) {
+        this.#compressor = openCompressor(this.#request, head, headers, this.#response)
+        headers = this.#compressor?.headers ?? headers
+      }
+    }
     if (this.#mustClose()) headers.push('connection', 'close')
     this.#response.writeHead(head.status, head.statusText, headers)
     this.#headIsUnsent = true
@@ -200,9 +218,10 @@ export class Exchange
   }
 
   #passOn(piece: Buffer, isLast: boolean): void {
-    const response = this.#response
+    const response = this.#compressor?.stream ?? this.#response
     this.#headIsUnsent = false
-    if (isLast) {
+    if (this.#compressor !== undefined && isLast) response.end(Buffer.from(piece))
+    else if (isLast) {
       // As text, a short body and its head are one write of one string.
       if (piece.length <= maxTextBytes) response.end(piece.toString('latin1'), 'latin1')
       else response.end(Buffer.from(piece))
@@ -234,6 +253,7 @@ export class Exchange
     this.#forward.server?.count((this.#answer?.status ?? 500) >= 500, this.#sentMs)
     this.#forward.leave()
     this.#body?.discard()
+    if (this.#compressor !== undefined) return void this.#compressor.stream.end()
     if (response.writableEnded) return
     if (trailers.length > 0 && response.chunkedEncoding) response.addTrailers(toTrailers(trailers))
     response.end()
@@ -286,8 +306,9 @@ export class Exchange
       return void this.#response.destroy()
     }
     const error = this.#error
-    const { balancer } = this.#entrance
-    if (error === undefined) this.#refuse(503, balancer.explain(), balancer.retryAfterSeconds)
+    const { balancer, site } = this.#entrance
+    if (error === undefined)
+      this.#refuse(503, balancer.explain(), balancer.retryAfterSeconds, site?.errorPage)
     else if (error.code === 'ETIMEDOUT') this.#refuse(504, 'The instance did not answer in time.')
     else if (error instanceof ResponseError)
       this.#refuse(502, `The instance sent no valid HTTP response. ${error.message}`)
@@ -298,10 +319,23 @@ export class Exchange
       )
   }
 
-  #refuse(status: number, text: string, retryAfterSeconds?: number): void {
+  #refuse(status: number, text: string, retryAfterSeconds?: number, page?: string): void {
     this.#phase = 'ending'
     this.#body?.discard()
-    refuse(this.#response, { status, text, retryAfterSeconds, closes: this.#mustClose() })
+    const headers = this.#entrance.site?.responseHeaders ?? []
+    const closes = this.#mustClose()
+    refuse(this.#response, { status, text, retryAfterSeconds, closes, headers, page })
+  }
+
+  /** The body is longer than its site allows, and did not say so. */
+  #refuseBody(maxBytes: number): void {
+    this.#dropConnection()
+    this.#body?.discard()
+    this.#phase = 'ending'
+    if (this.#response.headersSent) return void this.#response.destroy()
+    refuse(this.#response, tooLarge(maxBytes))
+    if (this.#request.httpVersionMajor === 2)
+      this.#response.once('finish', () => this.#response.destroy())
   }
 
   /** The response is over, or the client has gone away. */
@@ -310,11 +344,13 @@ export class Exchange
     sweep.delete(this)
     this.#phase = 'ending'
     this.#body?.discard()
-    if (!this.#request.complete && !this.#request.socket.destroyed)
+    const isStream = this.#request.httpVersionMajor === 2
+    if (!isStream && !this.#request.complete && !this.#request.socket.destroyed)
       sweep.add(new LateBody(sweep, this.#request))
     this.#connection?.destroy()
     this.#connection = undefined
     this.#forward.abandon()
+    this.#compressor?.stream.destroy()
   }
 
   check(nowMs: number): void {
@@ -356,12 +392,37 @@ export function beginExchange(
   response: ClientResponse,
   upgrades = false,
 ): void {
-  const head = toRequestHead(request, client, upgrades)
+  const { site } = entrance
+  const head = toRequestHead(request, client, upgrades, site)
   if ('problem' in head)
     return void refuse(response, { status: head.status, text: head.problem, closes: true })
+  if (site !== undefined) {
+    if (headerBytesOf(request) > site.maxHeaderBytes)
+      return void refuse(response, {
+        status: 431,
+        text: `The headers of the request have more than ${site.maxHeaderBytes} bytes.`,
+        closes: true,
+      })
+    if (typeof head.body === 'number' && head.body > site.maxBodyBytes)
+      return void refuse(response, tooLarge(site.maxBodyBytes))
+  }
   const exchange = new Exchange(entrance, request, response, head)
   response.exchange = exchange
   exchange.start()
+}
+
+function headerBytesOf({ rawHeaders, url = '' }: IncomingMessage): number {
+  let bytes = url.length
+  for (const part of rawHeaders) bytes += part.length + 2
+  return bytes
+}
+
+function tooLarge(maxBytes: number): BalancerRefusal {
+  return {
+    status: 413,
+    text: `The body of the request has more than ${maxBytes} bytes, which is the limit of this host.`,
+    closes: true,
+  }
 }
 
 function findHeader(headers: readonly string[], name: string): string | undefined {

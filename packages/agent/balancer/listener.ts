@@ -1,5 +1,6 @@
 /** A port of a load balancer: opened with retries, closed with its connections. */
 import type { IncomingMessage, Server as PlainServer, ServerOptions } from 'node:http'
+import type { ServerHttp2Session } from 'node:http2'
 import type { Server as TlsServer } from 'node:https'
 import {
   createServer as createTcpServer,
@@ -23,12 +24,12 @@ import type { AgentLog } from '../log.ts'
 import type { Bounds } from './bounds.ts'
 import { ClientResponse } from './client-response.ts'
 import type { ConnectionShares } from './connection-shares.ts'
-import type { Entrance } from './entrance.ts'
+import type { Port, PortService, TlsChoice } from './entrance.ts'
 import { beginExchange } from './exchange.ts'
-import type { RunningBalancer } from './load-balancer.ts'
 import { Passage } from './passage.ts'
 import { type ClientSide, mayUpgrade } from './request-head.ts'
 import { type AllowedSources, shownAddress, toSources } from './sources.ts'
+import { createStreamServer } from './stream-response.ts'
 
 export interface ListenerOptions {
   readonly bounds: Bounds
@@ -64,8 +65,8 @@ type HttpServer = PlainServer<typeof IncomingMessage, typeof ClientResponse>
 type HttpsServer = TlsServer<typeof IncomingMessage, typeof ClientResponse>
 type PortServer = HttpServer | HttpsServer | TcpServer
 
-export class PortListener implements Entrance {
-  balancer: RunningBalancer
+export class PortListener implements Port {
+  #service: PortService
   closesSince: number | undefined
   readonly bounds: Bounds
   readonly sweep: SweepTimer
@@ -81,10 +82,12 @@ export class PortListener implements Entrance {
   readonly #backOff: BackOff
   /** Ends the watch of its files. */
   #forgetCertificate = () => {}
+  /** Of HTTP/2. */
+  readonly #sessions = new Set<ServerHttp2Session>()
 
-  constructor(desired: DesiredListener, balancer: RunningBalancer, options: ListenerOptions) {
+  constructor(desired: DesiredListener, service: PortService, options: ListenerOptions) {
     this.#desired = desired
-    this.balancer = balancer
+    this.#service = service
     this.#options = options
     this.bounds = options.bounds
     this.#backOff = new BackOff({
@@ -95,11 +98,15 @@ export class PortListener implements Entrance {
     this.replay = options.replay
   }
 
-  /** The port belongs to this load balancer with these rules from now on; connections stay, as far as their sources may. */
-  apply(desired: DesiredListener, balancer: RunningBalancer): void {
+  get isSecure(): boolean {
+    return this.#desired.protocol === 'https'
+  }
+
+  /** This is behind the port from now on, with these rules; connections stay, as far as their sources may. */
+  apply(desired: DesiredListener, service: PortService): void {
     const before = this.#desired
     this.#desired = desired
-    this.balancer = balancer
+    this.#service = service
     if (!isDeepStrictEqual(before.allowedSources, desired.allowedSources)) this.#applySources()
     if (!isDeepStrictEqual(before.certificate, desired.certificate)) this.#reopen()
   }
@@ -162,15 +169,19 @@ export class PortListener implements Entrance {
         pauseOnConnect: true,
       }
       return createTcpServer(options, (socket) => {
-        if (!socket.destroyed) new Passage(this, socket).start()
+        const entrance = this.#service.passageOf?.(this)
+        if (entrance === undefined) socket.destroy()
+        else if (!socket.destroyed) new Passage(entrance, socket).start()
       })
     }
-    if (protocol === 'https' && certificate === undefined)
+    const { tlsOptions } = this.#service
+    if (protocol === 'https' && certificate === undefined && tlsOptions === undefined)
       throw new Error('a listener with TLS needs a certificate')
     const { bounds } = this
     const options: ServerOptions<typeof IncomingMessage, typeof ClientResponse> = {
       ServerResponse: ClientResponse,
-      maxHeaderSize: bounds.maxHeaderBytes,
+      maxHeaderSize:
+        this.#service.tlsOptions === undefined ? bounds.maxHeaderBytes : bounds.maxFrontHeaderBytes,
       headersTimeout: bounds.headersMs,
       // Bodies may take long; those that stall are found by the sweep.
       requestTimeout: 0,
@@ -182,16 +193,19 @@ export class PortListener implements Entrance {
       shouldUpgradeCallback: mayUpgrade,
     }
     const server =
-      protocol === 'http' || certificate === undefined
+      protocol === 'http'
         ? http.createServer(options, this.#onRequest)
-        : this.#createTlsServer(options, certificate)
+        : certificate === undefined
+          ? this.#createStreamServer(options, tlsOptions as TlsChoice)
+          : this.#createTlsServer(options, certificate)
     // Beyond a number of headers, Node drops them in silence. Their size is bounded.
     server.maxHeadersCount = 0
     server.on('checkContinue', this.#onRequest)
     server.on('upgrade', (request: IncomingMessage, socket, rest) =>
       this.#onUpgrade(request, socket as ClientSocket, rest),
     )
-    server.on('connect', (_request, socket) => {
+    server.on('connect', (request: IncomingMessage, socket: Socket) => {
+      if (isStream(request)) return void refuseConnect(socket)
       socket.on('error', () => socket.destroy())
       if ((socket as ClientSocket).running !== undefined) return void socket.destroy()
       // Node watches such a connection no longer: a client that keeps its half open would hold it for ever.
@@ -219,6 +233,24 @@ export class PortListener implements Entrance {
     return server
   }
 
+  #createStreamServer(
+    options: ServerOptions<typeof IncomingMessage, typeof ClientResponse>,
+    choice: TlsChoice,
+  ): HttpsServer {
+    const { bounds } = this
+    const server = createStreamServer(options, { ...choice, handshakeTimeout: bounds.handshakeMs })
+    server.on('request', this.#onRequest)
+    server.on('session', (session) => {
+      this.#sessions.add(session)
+      session.once('close', () => this.#sessions.delete(session))
+      session.on('error', () => session.destroy())
+      session.setTimeout(bounds.keepAliveMs, () => session.close())
+    })
+    // An authority's challenge is over with the handshake, and nothing else is offered.
+    server.on('unknownProtocol', (socket) => socket.destroy())
+    return server as unknown as HttpsServer
+  }
+
   #useCertificate(server: HttpsServer, result: CertificatePair | Error): void {
     const { log, onChange } = this.#options
     if (result instanceof Error) {
@@ -244,7 +276,7 @@ export class PortListener implements Entrance {
     this.#isOpen = true
     this.#reason = undefined
     this.#backOff.reset()
-    log.info({ port: this.#desired.port, loadBalancer: this.balancer.id }, 'a listener is open')
+    log.info({ port: this.#desired.port, loadBalancer: this.#service.id }, 'a listener is open')
     onChange()
   }
 
@@ -258,7 +290,7 @@ export class PortListener implements Entrance {
     this.#backOff.startLater(() => this.open())
     if (!isNew) return
     log.warn(
-      { port: this.#desired.port, loadBalancer: this.balancer.id, reason },
+      { port: this.#desired.port, loadBalancer: this.#service.id, reason },
       'a listener cannot be opened',
     )
     onChange()
@@ -268,7 +300,7 @@ export class PortListener implements Entrance {
     // The address can be asked for only while the connection stands.
     if (this.#sources?.(addressOf(socket)) !== true) return void socket.destroy()
     const { connections, log } = this.#options
-    const { id } = this.balancer
+    const { id } = this.#service
     const isAdmitted = connections.take(id)
     if (!isAdmitted && !this.#isCrowded) {
       const { port } = this.#desired
@@ -287,6 +319,7 @@ export class PortListener implements Entrance {
   }
 
   #onRequest = (request: IncomingMessage, response: ClientResponse): void => {
+    if (isStream(request)) return void this.#beginStream(request, response)
     const socket = request.socket as ClientSocket
     if (socket.running !== undefined) return void this.#wait(socket, request, response)
     this.#begin(socket, request, response)
@@ -295,10 +328,19 @@ export class PortListener implements Entrance {
   #begin(socket: ClientSocket, request: IncomingMessage, response: ClientResponse): void {
     socket.clientSide ??= this.#toClientSide(socket)
     socket.running = response
-    response.entrance = this
+    response.port = this
     response.on('close', onResponseClose)
     if (this.closesSince !== undefined) response.shouldKeepAlive = false
-    beginExchange(this, socket.clientSide, request, response)
+    const entrance = this.#service.entranceOf(this, request, response)
+    if (entrance !== undefined) beginExchange(entrance, socket.clientSide, request, response)
+  }
+
+  /** A stream of HTTP/2: others run beside it on the connection. */
+  #beginStream(request: IncomingMessage, response: ClientResponse): void {
+    response.on('close', onResponseClose)
+    const entrance = this.#service.entranceOf(this, request, response)
+    if (entrance !== undefined)
+      beginExchange(entrance, this.#toClientSide(request.socket), request, response)
   }
 
   #wait(socket: ClientSocket, request: IncomingMessage, response: ClientResponse): void {
@@ -327,7 +369,9 @@ export class PortListener implements Entrance {
     response.once('finish', () => socket.destroySoon())
     response.once('close', () => response.exchange?.onClientClose())
     if (rest.length > 0) socket.unshift(rest)
-    beginExchange(this, this.#toClientSide(socket), request, response, true)
+    const entrance = this.#service.entranceOf(this, request, response)
+    if (entrance !== undefined)
+      beginExchange(entrance, this.#toClientSide(socket), request, response, true)
   }
 
   #toClientSide(socket: Socket): ClientSide {
@@ -349,6 +393,7 @@ export class PortListener implements Entrance {
     this.#backOff.cancel()
     const server = this.#server
     if (server === undefined) return false
+    this.#endSessions()
     this.#shut(server)
     return this.#sockets.size > 0
   }
@@ -364,7 +409,13 @@ export class PortListener implements Entrance {
     this.closesSince = Number.POSITIVE_INFINITY
     this.#backOff.cancel()
     this.#forgetCertificate()
+    this.#endSessions()
     if (this.#server !== undefined) stopAccepting(this.#server)
+  }
+
+  /** Streams that run end by themselves. */
+  #endSessions(): void {
+    for (const session of this.#sessions) session.close()
   }
 
   #shut(server: PortServer): void {
@@ -387,7 +438,16 @@ export class PortListener implements Entrance {
 
 function onResponseClose(this: ClientResponse): void {
   this.exchange?.onClientClose()
-  this.entrance?.endTurn(this.req.socket)
+  this.port?.endTurn(this.req.socket)
+}
+
+function isStream({ httpVersionMajor }: IncomingMessage): boolean {
+  return httpVersionMajor === 2
+}
+
+/** @param response In place of a socket, with HTTP/2 */
+function refuseConnect(response: unknown): void {
+  ;(response as ClientResponse).writeHead(405).end()
 }
 
 function addressOf(socket: Socket): string {

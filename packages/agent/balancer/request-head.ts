@@ -27,27 +27,38 @@ interface ReadHeaders {
   body: RequestHead['body']
   expectsContinue: boolean
   protocol: string | undefined
+  cookies: string[]
   lines: string
+}
+
+/** What a front changes in a request, beside the headers. */
+export interface SiteRewrite {
+  readonly strippedPath: string
 }
 
 /**
  * @param upgrades The client may change the protocol as it asks to.
+ * @param site The port is a front: what clients say about forwarding is dropped
  * @returns a problem where it is not clear what is asked of whom, or how long the body is
  */
 export function toRequestHead(
   request: IncomingMessage,
   client: ClientSide,
   upgrades: boolean,
+  site?: SiteRewrite,
 ): RequestHead | HeadProblem {
-  if (request.httpVersionMajor !== 1) {
+  const isStream = request.httpVersionMajor === 2
+  if (request.httpVersionMajor !== 1 && !isStream) {
     return {
       status: 505,
       problem: 'The only versions that are understood are HTTP/1.0 and HTTP/1.1.',
     }
   }
-  const read = readHeaders(request)
+  const read = readHeaders(request, site !== undefined)
   if ('problem' in read) return read
-  const { host, forwardedFor, connection, body, expectsContinue, protocol } = read
+  const { host, connection, expectsContinue, protocol } = read
+  const body = isStream ? streamBodyOf(request, read.body) : read.body
+  const forwardedFor = site === undefined ? read.forwardedFor : ''
   const target = readTarget(request, host)
   if ('problem' in target) return target
   let lines = connection === undefined ? read.lines : withoutNamed(read.lines, connection)
@@ -55,16 +66,36 @@ export function toRequestHead(
   if (body === 'chunked') lines += 'transfer-encoding: chunked\r\n'
   else if (body !== 'none') lines += `content-length: ${body}\r\n`
   const authority = target.host ?? client.defaultHost
+  const path = site === undefined ? target.path : withoutPrefix(target.path, site.strippedPath)
   return {
     method: request.method ?? 'GET',
-    text: `${request.method} ${target.path} HTTP/1.1\r\nhost: ${authority}\r\n${lines}x-forwarded-for: ${forwardedFor}${client.address}\r\nx-forwarded-host: ${authority}\r\n${client.forwardedLines}`,
+    text: `${request.method} ${path} HTTP/1.1\r\nhost: ${authority}\r\n${lines}x-forwarded-for: ${forwardedFor}${client.address}\r\nx-forwarded-host: ${authority}\r\n${client.forwardedLines}`,
     body: body === 0 ? 'none' : body,
     expectsContinue,
     upgrades,
   }
 }
 
-function readHeaders({ rawHeaders, httpVersionMinor }: IncomingMessage): ReadHeaders | HeadProblem {
+/** Without a length, the body of a stream ends when it ends. */
+function streamBodyOf(
+  request: IncomingMessage,
+  announced: RequestHead['body'],
+): RequestHead['body'] {
+  if (announced !== 'none') return announced
+  const { stream } = request as unknown as { stream: { endAfterHeaders: boolean } }
+  return stream.endAfterHeaders ? 'none' : 'chunked'
+}
+
+function withoutPrefix(path: string, prefix: string): string {
+  if (prefix === '') return path
+  const rest = path.slice(prefix.length)
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+function readHeaders(
+  { rawHeaders, httpVersionMajor, httpVersionMinor }: IncomingMessage,
+  isFront: boolean,
+): ReadHeaders | HeadProblem {
   const read: ReadHeaders = {
     host: undefined,
     forwardedFor: '',
@@ -72,19 +103,22 @@ function readHeaders({ rawHeaders, httpVersionMinor }: IncomingMessage): ReadHea
     body: 'none',
     expectsContinue: false,
     protocol: undefined,
+    cookies: [],
     lines: '',
   }
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const problem = readHeader(
-      read,
-      rawHeaders[at] as string,
-      rawHeaders[at + 1] as string,
-      httpVersionMinor,
-    )
+    const name = rawHeaders[at] as string
+    const isOld = httpVersionMajor === 1 && httpVersionMinor === 0
+    if (isFront && forwardingHeader.test(name)) continue
+    const problem = readHeader(read, name, rawHeaders[at + 1] as string, isOld)
     if (problem !== undefined) return problem
   }
+  if (read.cookies.length > 0) read.lines += `cookie: ${read.cookies.join('; ')}\r\n`
   return read
 }
+
+/** What only a front may say about the client. */
+const forwardingHeader = /^(?:x-forwarded-|x-real-ip$|x-client-ip$|true-client-ip$)/i
 
 /** They are for this connection, or replaced by those of the load balancer. */
 const dropped = new Set([
@@ -100,11 +134,24 @@ function readHeader(
   read: ReadHeaders,
   name: string,
   value: string,
-  httpVersionMinor: number,
+  isOld: boolean,
 ): HeadProblem | undefined {
   const known = name.toLowerCase()
   switch (known) {
+    // HTTP/2 has it in place of a Host header, which is the same where there is one, too.
+    case ':authority':
+      read.host = value
+      break
+    case ':method':
+    case ':path':
+    case ':scheme':
+      break
+    // HTTP/2 may have several. RFC 9113, section 8.2.3.
+    case 'cookie':
+      read.cookies.push(value)
+      break
     case 'host':
+      if (read.host === value) break
       if (read.host !== undefined)
         return { status: 400, problem: 'The request has more than one Host header.' }
       read.host = value
@@ -123,8 +170,7 @@ function readHeader(
         return { status: 501, problem: 'The only transfer encoding that is understood is chunked.' }
       }
       // A proxy before this one may have read another end of the body. RFC 9112, section 6.1.
-      if (httpVersionMinor === 0)
-        return { status: 400, problem: 'HTTP/1.0 has no transfer encodings.' }
+      if (isOld) return { status: 400, problem: 'HTTP/1.0 has no transfer encodings.' }
       read.body = 'chunked'
       break
     case 'expect':

@@ -7,6 +7,7 @@ import {
   watchCertificate,
 } from '@fairlead/base/tls/listener-certificate.ts'
 import type { AgentLog } from '../log.ts'
+import { wildcardOf } from './routing.ts'
 
 /** The protocol that an authority's TLS-ALPN-01 connection names. @see RFC 8737 */
 export const challengeProtocol = 'acme-tls/1'
@@ -114,11 +115,6 @@ export class FrontCertificates {
 interface ChallengedSocket extends TLSSocket {
   /** It belongs to an authority that checks a challenge. */
   isChallenge?: true
-}
-
-/** `*.b.c` of `a.b.c`. */
-export function wildcardOf(host: string): string {
-  return `*${host.slice(host.indexOf('.'))}`
 }
 
 /** Loaded at its first use: a start with hundreds of certificates serves at once. */

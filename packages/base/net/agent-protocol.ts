@@ -131,6 +131,8 @@ export interface FrontSite {
   readonly rules: readonly FrontRule[]
   readonly redirects: readonly FrontRedirect[]
   readonly limits: FrontLimits
+  /** Networks in CIDR notation that may ask for it; undefined: all. */
+  readonly allowedSources?: readonly string[] | undefined
   /** Text is compressed with gzip or brotli where the client takes it. */
   readonly compress: boolean
   readonly hsts?: { readonly maxAgeSeconds: number; readonly subdomains: boolean } | undefined
