@@ -1,4 +1,5 @@
 /** Responses to clients: their exchange, and those of the load balancer itself. */
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { http } from '@fairlead/base/runtime/node-http.ts'
 
@@ -6,6 +7,11 @@ import { http } from '@fairlead/base/runtime/node-http.ts'
 export class ClientResponse extends http.ServerResponse {
   exchange: { onClientClose(): void } | undefined
   port: { endTurn(socket: Socket): void } | undefined
+}
+
+/** A request of HTTP/2. Its version does not tell: a client of HTTP/1.1 may name any. */
+export function isStream(request: IncomingMessage): boolean {
+  return 'stream' in request
 }
 
 export interface BalancerRefusal {

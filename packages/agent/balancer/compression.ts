@@ -10,6 +10,14 @@ export interface Compressor {
   readonly headers: string[]
 }
 
+interface Compressible {
+  readonly request: IncomingMessage
+  readonly head: ResponseHead
+  /** Names and values in turn. */
+  readonly headers: readonly string[]
+  readonly response: Writable
+}
+
 /** Below this, the head of the encoding costs more than it saves. */
 const minBytes = 1024
 /** Fast enough to be done for each response. */
@@ -19,15 +27,15 @@ const textType =
 
 /** @returns undefined where the response stays as it is */
 export function openCompressor(
-  { headers: { 'accept-encoding': accepted }, method }: IncomingMessage,
-  { status, body }: ResponseHead,
-  headers: readonly string[],
-  response: Writable,
+  most: 'gzip' | 'brotli',
+  { request, head, headers, response }: Compressible,
 ): Compressor | undefined {
+  const { status, body } = head
+  const { method } = request
   if (method === 'HEAD' || status < 200 || status === 204 || status === 206 || status === 304)
     return undefined
   if (body.kind === 'none' || (body.kind === 'length' && body.length < minBytes)) return undefined
-  const encoding = chooseEncoding(String(accepted ?? ''))
+  const encoding = chooseEncoding(most, String(request.headers['accept-encoding'] ?? ''))
   if (encoding === undefined || !mayEncode(headers)) return undefined
   const zlib = process.getBuiltinModule('node:zlib')
   const { BROTLI_PARAM_QUALITY } = zlib.constants
@@ -39,14 +47,18 @@ export function openCompressor(
   return { stream, headers: toEncoded(headers, encoding) }
 }
 
-function chooseEncoding(accepted: string): 'br' | 'gzip' | undefined {
+function chooseEncoding(most: 'gzip' | 'brotli', accepted: string): 'br' | 'gzip' | undefined {
   const offered = accepted
     .toLowerCase()
     .split(',')
     .map((one) => one.trim().split(/\s*;\s*q=/))
     .filter(([, quality = '1']) => Number(quality) > 0)
     .map(([name]) => name)
-  return offered.includes('br') ? 'br' : offered.includes('gzip') ? 'gzip' : undefined
+  return most === 'brotli' && offered.includes('br')
+    ? 'br'
+    : offered.includes('gzip')
+      ? 'gzip'
+      : undefined
 }
 
 function mayEncode(headers: readonly string[]): boolean {

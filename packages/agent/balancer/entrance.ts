@@ -23,7 +23,7 @@ export interface SiteTerms {
   readonly maxHeaderBytes: number
   /** Taken off the path for instances; empty: nothing. */
   readonly strippedPath: string
-  readonly compress: boolean
+  readonly compress: 'gzip' | 'brotli' | undefined
   /** Names and values in turn. */
   readonly responseHeaders: readonly string[]
   /** HTML. */

@@ -13,7 +13,7 @@ import { LateBody, RequestBody } from '@fairlead/proxy/request-body.ts'
 import { toClientHeaders, toTrailers } from '@fairlead/proxy/response-headers.ts'
 import { ResponseError, type ResponseHead } from '@fairlead/proxy/response-reader.ts'
 import type { Swept } from '@fairlead/proxy/sweep.ts'
-import { type BalancerRefusal, type ClientResponse, refuse } from './client-response.ts'
+import { type BalancerRefusal, type ClientResponse, isStream, refuse } from './client-response.ts'
 import { type Compressor, openCompressor } from './compression.ts'
 import type { Entrance } from './entrance.ts'
 import { chooseInstance, decideRetry } from './instance-choice.ts'
@@ -178,8 +178,9 @@ export class Exchange
     let headers = toClientHeaders(head, head.body.kind === 'chunked' && !this.#isOldClient)
     if (site !== undefined) {
       headers.push(...site.responseHeaders)
-      if (site.compress) {
-        this.#compressor = openCompressor(this.#request, head, headers, this.#response)
+      if (site.compress !== undefined) {
+        const message = { request: this.#request, head, headers, response: this.#response }
+        this.#compressor = openCompressor(site.compress, message)
         headers = this.#compressor?.headers ?? headers
       }
     }
@@ -334,8 +335,7 @@ export class Exchange
     this.#phase = 'ending'
     if (this.#response.headersSent) return void this.#response.destroy()
     refuse(this.#response, tooLarge(maxBytes))
-    if (this.#request.httpVersionMajor === 2)
-      this.#response.once('finish', () => this.#response.destroy())
+    if (isStream(this.#request)) this.#response.once('finish', () => this.#response.destroy())
   }
 
   /** The response is over, or the client has gone away. */
@@ -344,8 +344,7 @@ export class Exchange
     sweep.delete(this)
     this.#phase = 'ending'
     this.#body?.discard()
-    const isStream = this.#request.httpVersionMajor === 2
-    if (!isStream && !this.#request.complete && !this.#request.socket.destroyed)
+    if (!isStream(this.#request) && !this.#request.complete && !this.#request.socket.destroyed)
       sweep.add(new LateBody(sweep, this.#request))
     this.#connection?.destroy()
     this.#connection = undefined

@@ -22,7 +22,7 @@ import {
 import type { SweepTimer } from '@fairlead/proxy/sweep.ts'
 import type { AgentLog } from '../log.ts'
 import type { Bounds } from './bounds.ts'
-import { ClientResponse } from './client-response.ts'
+import { ClientResponse, isStream } from './client-response.ts'
 import type { ConnectionShares } from './connection-shares.ts'
 import type { Port, PortService, TlsChoice } from './entrance.ts'
 import { beginExchange } from './exchange.ts'
@@ -439,10 +439,6 @@ export class PortListener implements Port {
 function onResponseClose(this: ClientResponse): void {
   this.exchange?.onClientClose()
   this.port?.endTurn(this.req.socket)
-}
-
-function isStream({ httpVersionMajor }: IncomingMessage): boolean {
-  return httpVersionMajor === 2
 }
 
 /** @param response In place of a socket, with HTTP/2 */

@@ -1,6 +1,7 @@
 /** The head of a request to an instance: no hop-by-hop headers, with the forwarding headers. */
 import type { IncomingMessage } from 'node:http'
 import type { OutgoingHead } from '@fairlead/proxy/connection.ts'
+import { isStream } from './client-response.ts'
 
 export interface RequestHead extends Required<OutgoingHead> {
   readonly body: 'none' | 'chunked' | number
@@ -47,8 +48,7 @@ export function toRequestHead(
   upgrades: boolean,
   site?: SiteRewrite,
 ): RequestHead | HeadProblem {
-  const isStream = request.httpVersionMajor === 2
-  if (request.httpVersionMajor !== 1 && !isStream) {
+  if (request.httpVersionMajor !== 1 && !isStream(request)) {
     return {
       status: 505,
       problem: 'The only versions that are understood are HTTP/1.0 and HTTP/1.1.',
@@ -57,7 +57,7 @@ export function toRequestHead(
   const read = readHeaders(request, site !== undefined)
   if ('problem' in read) return read
   const { host, connection, expectsContinue, protocol } = read
-  const body = isStream ? streamBodyOf(request, read.body) : read.body
+  const body = isStream(request) ? streamBodyOf(request, read.body) : read.body
   const forwardedFor = site === undefined ? read.forwardedFor : ''
   const target = readTarget(request, host)
   if ('problem' in target) return target

@@ -1,5 +1,6 @@
 /** Certificates of the fronts by the name that a client asks for; replaced while connections stand. */
 import type { SecureContext, TLSSocket } from 'node:tls'
+import { wildcardOf } from '@fairlead/base/names/host-name.ts'
 import type { DesiredCertificate, DesiredFronts } from '@fairlead/base/net/agent-protocol.ts'
 import {
   type CertificatePair,
@@ -7,7 +8,6 @@ import {
   watchCertificate,
 } from '@fairlead/base/tls/listener-certificate.ts'
 import type { AgentLog } from '../log.ts'
-import { wildcardOf } from './routing.ts'
 
 /** The protocol that an authority's TLS-ALPN-01 connection names. @see RFC 8737 */
 export const challengeProtocol = 'acme-tls/1'

@@ -78,8 +78,21 @@ export class Front implements PortService {
       return redirect(response, `https://${host}${this.#portSuffix}${path}`)
     const { goal } = route
     if (goal.kind === 'redirect')
-      return redirect(response, `${goal.to}${path.slice(goal.path === '/' ? 0 : goal.path.length)}`)
+      return redirect(
+        response,
+        this.#addressOf(goal.to, port) + path.slice(goal.path === '/' ? 0 : goal.path.length),
+      )
     return goal.entrances.getOrInsertComputed(port, () => toEntrance(port, route.site, goal))
+  }
+
+  /** A target without a scheme is on this front, too. */
+  #addressOf(target: string, port: Port): string {
+    if (!target.startsWith('//')) return target
+    const { httpPort } = this.#desired
+    const [, host = '', path = ''] = /^\/\/([^/]*)(.*)$/.exec(target) ?? []
+    if (port.isSecure || this.#certificates.has(host))
+      return `https://${host}${this.#portSuffix}${path}`
+    return `http://${host}${httpPort === 80 ? '' : `:${httpPort}`}${path}`
   }
 
   get #portSuffix(): string {
@@ -104,7 +117,7 @@ function toRoutes(
 ): RoutedPath<Route>[] {
   const balancer = balancers.get(site.loadBalancer)
   if (balancer === undefined) return []
-  const sources = toSources(site.allowedSources)
+  const sources = sourcesOf(site)
   const forwards = site.rules.map(({ host, path, strip }) => ({
     host,
     path,
@@ -125,6 +138,15 @@ function toRoutes(
     target: { site, sources, goal: { kind: 'redirect', path, to } as const },
   }))
   return [...forwards, ...redirects]
+}
+
+/** What cannot be read lets nobody in. */
+function sourcesOf({ allowedSources }: FrontSite): AllowedSources {
+  try {
+    return toSources(allowedSources)
+  } catch {
+    return () => false
+  }
 }
 
 function toEntrance(port: Port, site: FrontSite, { balancer, strippedPath }: Forwarding): Entrance {

@@ -1,4 +1,5 @@
 /** The routing table of a front: a host, then the longest path. Hundreds of hosts cost a request no more than one. */
+import { wildcardOf } from '@fairlead/base/names/host-name.ts'
 
 export interface RoutedPath<T> {
   readonly host: string
@@ -26,11 +27,6 @@ export class RoutingTable<T> {
   find(host: string, path: string): T | undefined {
     return this.pathsOf(host)?.find((route) => isBelow(path, route.path))?.target
   }
-}
-
-/** `*.b.c` of `a.b.c`. */
-export function wildcardOf(host: string): string {
-  return `*${host.slice(host.indexOf('.'))}`
 }
 
 function isBelow(path: string, prefix: string): boolean {

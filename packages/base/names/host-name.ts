@@ -44,3 +44,8 @@ export function readHost(text: string): { readonly name: string } | string {
   if (isWildcard && labels.length < 2) return 'stands for all names of a top-level domain'
   return { name: isWildcard ? `*.${name}` : name }
 }
+
+/** `*.b.c` of `a.b.c`. */
+export function wildcardOf(host: string): string {
+  return `*${host.slice(host.indexOf('.'))}`
+}

@@ -133,8 +133,8 @@ export interface FrontSite {
   readonly limits: FrontLimits
   /** Networks in CIDR notation that may ask for it; undefined: all. */
   readonly allowedSources?: readonly string[] | undefined
-  /** Text is compressed with gzip or brotli where the client takes it. */
-  readonly compress: boolean
+  /** Text is compressed where the client takes it; `brotli` stands for both. */
+  readonly compress?: 'gzip' | 'brotli' | undefined
   readonly hsts?: { readonly maxAgeSeconds: number; readonly subdomains: boolean } | undefined
   /** HTML in place of the text of a 503 that the front gives itself. */
   readonly errorPage?: string | undefined
@@ -151,7 +151,7 @@ export interface FrontRule {
 export interface FrontRedirect {
   readonly host: string
   readonly path: string
-  /** An address; what follows the path is appended. */
+  /** An address, or `//host` with a path on this front. What follows the path is appended. */
   readonly to: string
 }
 

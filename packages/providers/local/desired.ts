@@ -3,6 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
+import type { FrontLimits, FrontSite } from '@fairlead/base/net/agent-protocol.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import type { GroupProgram, InstanceProgram, SealedSecrets } from './program.ts'
 import type { StartLimits } from './settings.ts'
@@ -125,6 +126,13 @@ export interface LocalBalancer extends ResourceKey {
   readonly isInternal: boolean
   readonly vpcId: string | undefined
   readonly securityGroups: readonly string[]
+  /** What it has on the front of its account. */
+  readonly site?: LocalSite | undefined
+}
+
+export interface LocalSite extends Pick<FrontSite, 'rules' | 'compress' | 'hsts' | 'errorPage'> {
+  readonly redirects: FrontSite['redirects']
+  readonly limits: Partial<FrontLimits>
 }
 
 export interface BalancerListener {
@@ -200,6 +208,20 @@ export interface JobEnd {
   readonly reason: string | undefined
 }
 
+/** A host that belongs to an application. */
+export interface LocalHost {
+  /** Id of the front. */
+  readonly front: string
+  /** Lower-case A-labels; `*.` may be the first one. */
+  readonly host: string
+  readonly application: string
+  readonly claimedMs: number
+  /** It stays the application's when no load balancer has it any more. */
+  readonly isKept: boolean
+  /** Gets its requests, beside what load balancers say themselves. */
+  readonly loadBalancer?: ResourceKey | undefined
+}
+
 /** A certificate of the fronts; its PEM files are in the data directory, named by their content. */
 export interface LocalCertificate {
   readonly name: string
@@ -225,12 +247,17 @@ interface Kinds {
   firewalls: LocalFirewall
   jobs: LocalJob
   pulls: LocalPull
+  hosts: LocalHost
   certificates: LocalCertificate
   challenges: LocalChallenge
 }
 
 export function placeKey({ account, region, name }: ResourceKey): string {
   return `${account}:${region}:${name}`
+}
+
+export function hostKey(front: string, host: string): string {
+  return `${front} ${host}`
 }
 
 /** @param name The token, or the host */
@@ -254,6 +281,7 @@ export class Desired {
     firewalls: new Map(),
     jobs: new Map(),
     pulls: new Map(),
+    hosts: new Map(),
     certificates: new Map(),
     challenges: new Map(),
   }
@@ -406,6 +434,10 @@ function keyOf<K extends keyof Kinds>(kind: K, document: Kinds[K]): string {
     case 'instances':
     case 'jobs':
       return (document as LocalInstance | LocalJob).id
+    case 'hosts': {
+      const { front, host } = document as LocalHost
+      return hostKey(front, host)
+    }
     case 'certificates':
       return (document as LocalCertificate).name
     case 'challenges': {

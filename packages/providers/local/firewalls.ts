@@ -16,7 +16,7 @@ const anyProtocol = new Set(['tcp', '-1', 'all', ''])
 export function allowedSources(
   desired: Desired,
   balancer: LocalBalancer,
-  listener: BalancerListener,
+  listener: Pick<BalancerListener, 'port'>,
 ): string[] | undefined {
   if (balancer.securityGroups.length === 0) return undefined
   const { account, region } = balancer

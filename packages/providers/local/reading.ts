@@ -20,6 +20,7 @@ import type {
   LocalGroup,
   LocalInstance,
   LocalJob,
+  LocalSite,
 } from './desired.ts'
 import { dnsNameOf } from './machine.ts'
 import { toProgramView } from './program.ts'
@@ -316,8 +317,33 @@ export function toLoadBalancer(
         healthyThreshold: health.healthyThreshold,
       },
       problems,
+      ...siteView(balancer.site),
     },
   }
+}
+
+function siteView(site: LocalSite | undefined): JsonObject {
+  if (site === undefined) return {}
+  const { rules, redirects, limits, compress, hsts, errorPage } = site
+  return {
+    hosts: rules.map(({ host, path, strip }) => ({ host, path, strip })),
+    redirects: Object.fromEntries(
+      redirects.map(({ host, path, to }) => [path === '/' ? host : host + path, to.replace(/^\/\//, '')]),
+    ),
+    limits: toLimitsView(limits),
+    ...definedOf({ compress, hsts, errorPage }),
+  }
+}
+
+function toLimitsView({ bodyBytes, headerBytes, ...times }: LocalSite['limits']): JsonObject {
+  const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000)
+  return definedOf({
+    bodyBytes,
+    headerBytes,
+    readSeconds: seconds(times.readMs),
+    idleSeconds: seconds(times.idleMs),
+    websocketSeconds: seconds(times.websocketMs),
+  })
 }
 
 function toListenerView(listener: BalancerListener): JsonObject {

@@ -47,6 +47,9 @@ export interface ReconcilerOptions {
 /** Pause after the store refused a step: locked, or its disk is full. */
 const storeRetryMs = 1000
 
+/** As long as load balancers let connections of an instance live that is out of service. */
+const hostDrainMs = 300_000
+
 const keptJobs = 100
 
 export class Reconciler {
@@ -188,7 +191,7 @@ export class Reconciler {
     const { leaving } = instance
     if (leaving === undefined) return undefined
     if (leaving.stage === 'draining') {
-      if (this.#leftMs(instance.id, leaving) > 0 && !this.#isDrained(instance)) return undefined
+      if (this.#leftMs(instance, leaving) > 0 && !this.#isDrained(instance)) return undefined
       const stopping = {
         stage: 'stopping',
         sinceMs: context.now(),
@@ -204,8 +207,10 @@ export class Reconciler {
   }
 
   /** What is left of its time to drain. A clock that is set meanwhile cuts nothing short; only what began before this process goes by that clock. */
-  #leftMs(id: string, { sinceMs }: Leaving): number {
-    const { context, drainMs } = this.#options
+  #leftMs(instance: LocalInstance, { sinceMs }: Leaving): number {
+    const { context } = this.#options
+    const { id } = instance
+    const drainMs = this.#drainMsOf(instance)
     const { now, steady } = context
     const untilMs = sinceMs + drainMs
     const endMs =
@@ -213,6 +218,16 @@ export class Reconciler {
       steady() + (isRunning(now(), untilMs, 2 * drainMs) ? untilMs - now() : 0)
     this.#drainEnds.set(id, endMs)
     return endMs - steady()
+  }
+
+  /** WebSockets of hosts live on for a while after a deployment; without any, an instance has drained at once. */
+  #drainMsOf(instance: LocalInstance): number {
+    const { desired, drainMs } = this.#options
+    const { account, region } = instance
+    const hasHosts = balancersOf(desired, instance).some(
+      (name) => desired.get('balancers', placeKey({ account, region, name }))?.site !== undefined,
+    )
+    return hasHosts ? Math.max(drainMs, hostDrainMs) : drainMs
   }
 
   /** No load balancer has a request for it, or could send one. */
@@ -270,8 +285,9 @@ export class Reconciler {
     clearTimeout(this.#timer)
     const { desired } = this.#options
     let nextMs = Number.POSITIVE_INFINITY
-    for (const { id, leaving } of desired.all('instances')) {
-      if (leaving?.stage === 'draining') nextMs = Math.min(nextMs, this.#leftMs(id, leaving))
+    for (const instance of desired.all('instances')) {
+      const { leaving } = instance
+      if (leaving?.stage === 'draining') nextMs = Math.min(nextMs, this.#leftMs(instance, leaving))
     }
     const pauseMs = isRecorded ? Math.max(10, nextMs) : storeRetryMs
     if (pauseMs === Number.POSITIVE_INFINITY) return

@@ -13,6 +13,7 @@ import { loadCertificate } from '@fairlead/base/tls/listener-certificate.ts'
 import { z } from 'zod'
 import type { ProviderSurroundings } from '../provider-type.ts'
 import { acmeKeys, toAcmeSettings } from './certificates/settings.ts'
+import { AccountFront, frontKeys, reportFronts, toFrontPlace } from './front/settings.ts'
 import { parsePortRange } from './machine.ts'
 import { outgoingKeys, toOutgoing } from './outgoing/settings.ts'
 
@@ -103,6 +104,9 @@ const AccountKeys = z.strictObject({
     .describe(
       'Address that load balancers listen on unless they are internal; `0.0.0.0` for all of this machine.',
     ),
+  front: AccountFront.prefault({}).describe(
+    'Shared listeners of the load balancers that have hosts; they open with the first of these.',
+  ),
   user: z
     .string()
     .optional()
@@ -132,8 +136,20 @@ const AccountKeys = z.strictObject({
 })
 
 const LocalAccount = AccountKeys.transform(
-  ({ name, environment, accountType, permissions, regions, ports, address, user, ...account }) => ({
+  ({
     name,
+    environment,
+    accountType,
+    permissions,
+    regions,
+    ports,
+    address,
+    front,
+    user,
+    ...account
+  }) => ({
+    name,
+    front: toFrontPlace(front, address),
     permissions,
     regions,
     ports,
@@ -226,6 +242,7 @@ export const localKeys = settings({
   volumeBackups: setting('local.volumes.backups', z.int().min(0).max(1000).default(3)).describe(
     'Copies of the volumes of a cluster that are kept, each from before its version changed; 0: none are made.',
   ),
+  front: frontKeys,
   startsAgent: setting('local.start-agent', on).describe(
     'Whether Fairlead starts the agent, which runs deployed programs; `false` where a service manager runs `fairlead agent`.',
   ),
@@ -285,6 +302,7 @@ export function toLocalSettings(
     )
   }
   const acme = toAcmeSettings(settings.acme, report)
+  reportFronts(accounts, enabled ? settings.front.certificates : [], report)
   if (!enabled) return undefined
   reportUnknownUsers(accounts, report)
   for (const certificate of certificates) checkCertificate(certificate, accounts, report)

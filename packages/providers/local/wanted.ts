@@ -22,6 +22,7 @@ import {
   placeKey,
 } from './desired.ts'
 import { allowedSources } from './firewalls.ts'
+import { toDesiredFronts } from './front/wanted-fronts.ts'
 import type { AccountVariables } from './outgoing/account-variables.ts'
 import { type GroupProgram, toLimits } from './program.ts'
 import type { ProgramSecrets } from './program-secrets.ts'
@@ -61,6 +62,7 @@ export function toDesiredState(parts: WantedParts): DesiredState {
     loadBalancers: [...desired.all('balancers')].map((balancer) =>
       toLoadBalancer(balancer, members, parts),
     ),
+    fronts: toDesiredFronts(parts),
   }
 }
 

@@ -212,7 +212,7 @@ test('app-scenario 98: only text that is not encoded yet is compressed', async (
   const rig = await openFront(t, [
     {
       owner: 'shop',
-      compress: true,
+      compress: 'gzip',
       rules: [{ host: 'shop.example' }],
       handler: (request, response) =>
         void response.writeHead(200, types[request.url ?? '']).end(text),

@@ -108,7 +108,6 @@ export async function openFront(
     })
     sites.push({
       redirects: [],
-      compress: false,
       ...site,
       owner,
       loadBalancer: id,

@@ -1,9 +1,13 @@
 /** upsertLoadBalancer and deleteLoadBalancer. */
 
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
+import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { tryPort } from '@fairlead/base/net/try-port.ts'
+import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import { z } from 'zod'
 import { type BalancerListener, type Desired, type LocalBalancer, placeKey } from '../desired.ts'
+import { claimHosts, releaseHosts } from '../front/ownership.ts'
+import { hostsOf, siteFields, toSite } from '../front/site-fields.ts'
 import { addressOf, dnsNameOf, isWithin, loopback } from '../machine.ts'
 import type { Reconciler } from '../reconciler.ts'
 import { certificatesOf } from '../settings.ts'
@@ -77,6 +81,7 @@ const BalancerFields = z.object({
   healthyThreshold: threshold(10),
   isInternal: flagField,
   securityGroups: textsField,
+  ...siteFields,
 })
 type ListenerFields = z.output<typeof ListenerFields>
 type BalancerFields = z.output<typeof BalancerFields>
@@ -111,17 +116,26 @@ const upsertLoadBalancer = defineOperation({
     ]
   },
   run: async (running) => {
-    const { desired, reconciler, run, change } = running
+    const { desired, settings, context, reconciler, run, change } = running
     const balancer = toBalancer(running, placeOf(running))
     const { name, region, listeners } = balancer
     await checkPortsFree(balancer, desired)
+    const access = await requireAccess(context, run.user)
+    const { front } = placeOf(running).account
+    const hosts = hostsOf(balancer.site)
     change(() => {
       run.note(
-        `Storing the load balancer ${name}: ${listeners.map((each) => `${each.host}:${each.port}`).join(', ')}.`,
+        `Storing the load balancer ${name}: ${[...hosts, ...listeners.map((each) => `${each.host}:${each.port}`)].join(', ')}.`,
       )
+      const claim = { front: front.address, application: parseMoniker(name).app ?? name }
+      const before = desired.get('balancers', placeKey(balancer))
+      claimHosts(hosts, claim, { desired, patterns: settings.front.hosts, access, nowMs: context.now() })
+      releaseHosts(hostsOf(before?.site), { balancer, front: front.address, desired })
       desired.put('balancers', balancer)
       run.report({
-        loadBalancers: { [region]: { name, dnsName: dnsNameOf(listeners[0]?.host ?? '') } },
+        loadBalancers: {
+          [region]: { name, dnsName: dnsNameOf(listeners[0]?.host ?? front.address) },
+        },
       })
     })
     await run.aside(() => untilOpen(balancer, reconciler))
@@ -162,7 +176,10 @@ const deleteLoadBalancer = defineOperation({
     if (found.length === 0)
       return run.note(`The load balancer ${name} does not exist: nothing is to be done.`)
     change(() => {
-      for (const balancer of found) remove(balancer, desired)
+      for (const balancer of found) {
+        remove(balancer, desired)
+        releaseHosts(hostsOf(balancer.site), { front: account.front.address, desired })
+      }
       run.note(`Deleting the load balancer ${name} in ${regions.join(', ')}.`)
     })
     await run.aside(() => reconciler.reaches(() => true, openingMs))
@@ -209,7 +226,8 @@ function checkListeners(
   place: TargetPlace,
 ): Problems {
   const { listeners, vpcId, isInternal } = fields
-  if (listeners.length === 0) return ['listeners: it is missing or empty.']
+  const hasHosts = toSite(fields) !== undefined
+  if (listeners.length === 0 && !hasHosts) return ['listeners: it is missing or empty.']
   if (listeners.length > maxListeners) {
     return [
       `listeners: it has ${listeners.length} entries; ${maxListeners} are allowed. Create another load balancer for the others.`,
@@ -221,6 +239,7 @@ function checkListeners(
   const own = placeKey(at(place, name))
   const others = [...desired.all('balancers')].filter((other) => placeKey(other) !== own)
   const range = place.account.loadBalancerPorts
+  const fronts = hasHosts || isFrontOpen(desired) ? settings.accounts.map(({ front }) => front) : []
   return listeners.map((listener, index) => {
     const number = listener.port
     if (number === undefined) return 'listeners: a listener has no externalPort.'
@@ -231,6 +250,8 @@ function checkListeners(
         `listeners: the port ${number} is listed twice.`,
       taker && `listeners: the port ${number} belongs to the load balancer ${taker.name}.`,
       settings.ownPorts.includes(number) && `listeners: the port ${number} belongs to Fairlead.`,
+      fronts.some(({ httpPort, httpsPort }) => [httpPort, httpsPort].includes(number)) &&
+        `listeners: the port ${number} belongs to the front; give the load balancer hosts instead, or another port.`,
       owner &&
         `listeners: the port ${number} belongs to the instances of the account ${owner.name}.`,
       !isWithin(number, range) &&
@@ -238,6 +259,11 @@ function checkListeners(
       checkProtocol(listener, certificatesOf(settings, place.account.name)),
     ]
   })
+}
+
+/** A port of a front is free for others while no load balancer has a host. */
+function isFrontOpen(desired: Desired): boolean {
+  return [...desired.all('balancers')].some(({ site }) => site !== undefined)
 }
 
 function checkProtocol(
@@ -296,6 +322,7 @@ function toBalancer(
     isInternal: fields.isInternal,
     vpcId: fields.vpcId,
     securityGroups: fields.securityGroups ?? before?.securityGroups ?? [],
+    site: toSite(fields),
   }
 }
 

@@ -1,0 +1,108 @@
+/** Whose a host is: of the first application that claims it on a front, as far as the operator lets it. */
+import { wildcardOf } from '@fairlead/base/names/host-name.ts'
+import type { Access } from '@fairlead/ports/access.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
+import {
+  type Desired,
+  hostKey,
+  type LocalBalancer,
+  type LocalHost,
+  placeKey,
+} from '../desired.ts'
+import { hostsOf } from './site-fields.ts'
+import type { HostPattern } from './settings.ts'
+
+export interface HostClaim {
+  readonly front: string
+  readonly host: string
+  readonly application: string
+}
+
+export interface ClaimRules {
+  readonly desired: Desired
+  readonly patterns: readonly HostPattern[]
+  /** Of the user who claims: names an owner only to who may read it. */
+  readonly access: Access
+}
+
+/** Within the transaction that stores the claim: of two at a time, one finds the other. @returns why it is rejected, for people */
+export function claimProblem(claim: HostClaim, rules: ClaimRules): string | undefined {
+  const { front, host, application } = claim
+  const { desired, patterns, access } = rules
+  const owner = desired.get('hosts', hostKey(front, host))
+  if (owner !== undefined && !isSame(owner.application, application))
+    return describeTaken(host, owner, access)
+  const pattern = patternOf(host, patterns)
+  if (pattern !== undefined) return checkPattern(claim, pattern, access)
+  if (host.startsWith('*.'))
+    return `The host ${host} is a wildcard, which the operator has to allow: local.front.hosts.`
+  const above = desired.get('hosts', hostKey(front, wildcardOf(host)))
+  if (above === undefined || isSame(above.application, application)) return undefined
+  return describeTaken(host, above, access)
+}
+
+function describeTaken(host: string, owner: LocalHost, access: Access): string {
+  const name = access.mayOnApplication(owner.application, 'READ')
+    ? `the application ${owner.application}`
+    : 'another application'
+  const through = owner.host === host ? '' : `, which has ${owner.host}`
+  return `The host ${host} belongs to ${name}${through}. Choose another host, or let its owner remove it: fairlead domains remove ${owner.host}.`
+}
+
+function checkPattern(
+  { host, application }: HostClaim,
+  { pattern, applications = [], roles = [] }: HostPattern,
+  access: Access,
+): string | undefined {
+  if (applications.some((name) => isSame(name, application))) return undefined
+  if (roles.length > 0 && access.hasRole(roles)) return undefined
+  return `The host ${host} is reserved by the operator (${pattern} in local.front.hosts), not for the application ${application}.`
+}
+
+function patternOf(host: string, patterns: readonly HostPattern[]): HostPattern | undefined {
+  return patterns
+    .filter(
+      ({ pattern }) =>
+        pattern === host || (pattern.startsWith('*.') && host.endsWith(pattern.slice(1))),
+    )
+    .toSorted((one, other) => other.pattern.length - one.pattern.length)[0]
+}
+
+function isSame(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase()
+}
+
+/** Gives hosts to an application, within a transaction. @throws {PortError} 409, when one is not free for it */
+export function claimHosts(
+  hosts: readonly string[],
+  claim: Omit<HostClaim, 'host'>,
+  rules: ClaimRules & { readonly nowMs: number },
+): void {
+  const { desired, nowMs } = rules
+  const problems = hosts.flatMap((host) => claimProblem({ ...claim, host }, rules) ?? [])
+  if (problems.length > 0) throw new PortError(409, problems.join(' '))
+  for (const host of hosts) {
+    if (desired.get('hosts', hostKey(claim.front, host)) === undefined)
+      desired.put('hosts', { ...claim, host, claimedMs: nowMs, isKept: false })
+  }
+}
+
+/** Those that no load balancer has any more, unless the application keeps them. @param parts.balancer As it will be */
+export function releaseHosts(
+  hosts: readonly string[],
+  parts: {
+    readonly front: string
+    readonly desired: Desired
+    readonly balancer?: LocalBalancer
+  },
+): void {
+  const { front, desired, balancer } = parts
+  const others = [...desired.all('balancers')].filter(
+    (one) => balancer === undefined || placeKey(one) !== placeKey(balancer),
+  )
+  const used = new Set([...others, ...(balancer ? [balancer] : [])].flatMap(({ site }) => hostsOf(site)))
+  for (const host of hosts) {
+    const owned = desired.get('hosts', hostKey(front, host))
+    if (owned !== undefined && !owned.isKept && !used.has(host)) desired.remove('hosts', owned)
+  }
+}
