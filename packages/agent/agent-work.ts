@@ -16,7 +16,7 @@ import {
 import type { FileLock } from '@fairlead/base/storage/file-lock.ts'
 import { keepSocket } from '@fairlead/base/storage/kept-socket.ts'
 import { socketPathFor } from '@fairlead/base/storage/socket-path.ts'
-import { type Balancers, listenersOf } from './balancer/balancers.ts'
+import { type Balancers, listenersOf } from './balancers.ts'
 import { Control } from './control.ts'
 import type { ProgramInstance } from './instance.ts'
 import { type AgentLog, boundLog } from './log.ts'

@@ -7,7 +7,7 @@ import { agentLockName, trafficName } from '@fairlead/base/names/agent-files.ts'
 import { allocateYoung } from '@fairlead/base/runtime/young-allocation.ts'
 import { type FileLock, LockedError, lockFile } from '@fairlead/base/storage/file-lock.ts'
 import type { AgentWork } from './agent-work.ts'
-import { Balancers, type Traffic } from './balancer/balancers.ts'
+import { Balancers, type Traffic } from './balancers.ts'
 import type { AgentLog } from './log.ts'
 
 export interface AgentOptions {

@@ -144,7 +144,7 @@ test('deploy', async (t) => {
     async () => {
       const { code, stdout, stderr } = await cli('deploy')
       assert.equal(code, 0, stderr)
-      assert.match(stdout, /http:\/\/site\.example serves 1-local after/)
+      assert.match(stdout, /http:\/\/site\.example serves 1-folder after/)
       assert.match(stderr, /Sent 3 of 3 files/)
       assert.ok(!(stderr + stdout).includes('\u001b['), 'no codes of terminals')
       assert.equal(await page(), 'one')

@@ -1,5 +1,7 @@
 /** `fairlead deploy`: a folder becomes the version that serves. */
+
 import { readFileSync } from 'node:fs'
+import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { type Client, pathOf } from '../client.ts'
 import { type CommandContext, defineCommand } from '../command.ts'
 import { findCommit } from '../deploy/folder.ts'
@@ -199,7 +201,7 @@ async function lastLines(client: Client, { context = {} }: RunStage): Promise<st
     if (instance === undefined) return []
     const { output: found } = await client.get<{ output?: unknown }>(
       pathOf`/instances/${owner}/${where}/${instance}/console`,
-      { query: { provider: 'local' } },
+      { query: { provider: standalone.provider } },
     )
     const texts = Array.isArray(found)
       ? found.map((each) => String((each as { output?: unknown }).output ?? ''))

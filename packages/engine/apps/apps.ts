@@ -663,10 +663,10 @@ function afterBuild(build: JsonObject, stages: readonly JsonObject[]): JsonObjec
   return [build, ...stages.map(after)]
 }
 
-/** `1a2b3c4`, or `1a2b3c4-dirty`; of a folder without a commit, `local`. */
+/** `1a2b3c4`, or `1a2b3c4-dirty`; of a folder without a commit, `folder`. */
 function shortCommit(commit: string | undefined): string {
   const [id = '', ...rest] = (commit ?? '').split('-')
-  return id === '' ? 'local' : [id.slice(0, 7), ...rest].join('-')
+  return id === '' ? 'folder' : [id.slice(0, 7), ...rest].join('-')
 }
 
 function withoutRelease(stage: JsonObject): JsonObject {

@@ -442,7 +442,6 @@ export const AppFileSchema = z
       .optional(),
   })
   .meta({
-    
     description: 'What an application is: its services, hosts, databases and environments.',
   })
 

@@ -3,13 +3,7 @@
 import { definedOf, isObject } from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { toQuartz } from '../schedules/crontab.ts'
-import type {
-  AppFile,
-  AppValues,
-  Attachment,
-  AttachmentType,
-  ServiceValues,
-} from './app-file.ts'
+import type { AppFile, AppValues, Attachment, AttachmentType, ServiceValues } from './app-file.ts'
 import type { Command } from './values.ts'
 
 export interface HostHere {

@@ -328,7 +328,10 @@ function siteView(site: LocalSite | undefined): JsonObject {
   return {
     hosts: rules.map(({ host, path, strip }) => ({ host, path, strip })),
     redirects: Object.fromEntries(
-      redirects.map(({ host, path, to }) => [path === '/' ? host : host + path, to.replace(/^\/\//, '')]),
+      redirects.map(({ host, path, to }) => [
+        path === '/' ? host : host + path,
+        to.replace(/^\/\//, ''),
+      ]),
     ),
     limits: toLimitsView(limits),
     ...definedOf({ compress, hsts, errorPage }),

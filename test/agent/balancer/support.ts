@@ -10,8 +10,8 @@ import {
 } from 'node:net'
 import { resolve } from 'node:path'
 import type { TestContext } from 'node:test'
-import { Balancers } from '../../../packages/agent/balancer/balancers.ts'
 import type { Bounds } from '../../../packages/agent/balancer/bounds.ts'
+import { Balancers } from '../../../packages/agent/balancers.ts'
 import type {
   DesiredListener,
   DesiredLoadBalancer,

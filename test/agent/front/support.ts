@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
-import { Balancers } from '../../../packages/agent/balancer/balancers.ts'
 import type { Bounds } from '../../../packages/agent/balancer/bounds.ts'
+import { Balancers } from '../../../packages/agent/balancers.ts'
 import type {
   DesiredCertificate,
   DesiredChallenges,

@@ -3,7 +3,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../packages/base/json/values.ts'
 import { freePort } from '../../support/free-port.ts'
-import { followTask, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import {
+  followTask,
+  startInfrastructure,
+  type TestInfrastructure,
+} from '../../support/infrastructure.ts'
 
 const place = { credentials: 'staging', region: 'east', cloudProvider: 'local' }
 
@@ -47,7 +51,10 @@ test('app-scenario 87: a host is taken once, and its owner is named only to read
   await claim(infra, 'shop-web', ['Shop.example', { host: 'shop.example/api/', strip: true }])
   await claim(infra, 'vault-web', ['vault.example'], 'pat')
 
-  assert.match(text(await claim(infra, 'blog-web', ['shop.example.'])), /belongs to the application shop/)
+  assert.match(
+    text(await claim(infra, 'blog-web', ['shop.example.'])),
+    /belongs to the application shop/,
+  )
   const hidden = text(await claim(infra, 'blog-web', ['vault.example']))
   assert.match(hidden, /vault\.example belongs to another application/)
   assert.doesNotMatch(hidden, /the application vault/)
@@ -56,7 +63,10 @@ test('app-scenario 87: a host is taken once, and its owner is named only to read
     [['127.0.0.1'], /is an address/],
     [['a.*.example'], /has a star in another place/],
   ] as const) {
-    const errors = await infra.preview([{ upsertLoadBalancer: { ...place, name: 'shop-x', hosts } }], 'eve')
+    const errors = await infra.preview(
+      [{ upsertLoadBalancer: { ...place, name: 'shop-x', hosts } }],
+      'eve',
+    )
     assert.match(text(errors), problem)
   }
 

@@ -315,7 +315,7 @@ function planGo({ target, binary, version }: LanguageOf<'go'>): LanguageBuild {
         advice: 'Install it (https://go.dev/doc/install, or "apt install golang-go" on Debian).',
       }),
       step('Build', ['go', 'build', '-trimpath', '-o', binary, target], {
-        GOTOOLCHAIN: 'local',
+        GOTOOLCHAIN: 'path',
         GOFLAGS: '-buildvcs=false',
       }),
     ],

@@ -3,10 +3,10 @@ import { hash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { frontFolderName } from '@fairlead/base/names/agent-files.ts'
-import type { DesiredCertificate, DesiredChallenges } from '@fairlead/base/net/agent-protocol.ts'
 import { writePrivateFile } from '@fairlead/base/storage/private-files.ts'
 import { challengeKey, type Desired } from '../desired.ts'
 import type { Reconciler } from '../reconciler.ts'
+import { filesOf } from './desired-certificates.ts'
 
 export interface ServedCertificate {
   /** Lower-case A-labels; `*.` may be the first one. */
@@ -100,29 +100,4 @@ export class FrontCertificates {
     for (const name of readdirSync(this.#folder))
       if (!used.has(name.split('.', 1)[0] ?? '')) rmSync(join(this.#folder, name), { force: true })
   }
-}
-
-function filesOf(folder: string, digest: string) {
-  return {
-    certificateFile: join(folder, `${digest}.crt`),
-    keyFile: join(folder, `${digest}.key`),
-  }
-}
-
-export function toDesiredCertificates(desired: Desired, dataDir: string): DesiredCertificate[] {
-  const folder = join(dataDir, frontFolderName)
-  return [...desired.all('certificates')].map(({ hosts, digest }) => ({
-    hosts,
-    ...filesOf(folder, digest),
-  }))
-}
-
-export function toDesiredChallenges(desired: Desired): DesiredChallenges {
-  const http: Record<string, string> = {}
-  const tls: Record<string, { certificate: string; key: string }> = {}
-  for (const challenge of desired.all('challenges')) {
-    if (challenge.kind === 'http-01') http[challenge.name] = challenge.content
-    else tls[challenge.name] = { certificate: challenge.certificate, key: challenge.key }
-  }
-  return { http, tls }
 }

@@ -1,16 +1,10 @@
 /** Whose a host is: of the first application that claims it on a front, as far as the operator lets it. */
 import { wildcardOf } from '@fairlead/base/names/host-name.ts'
-import type { Access } from '@fairlead/ports/access.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import {
-  type Desired,
-  hostKey,
-  type LocalBalancer,
-  type LocalHost,
-  placeKey,
-} from '../desired.ts'
-import { hostsOf } from './site-fields.ts'
+import type { Access } from '@fairlead/ports/access.ts'
+import { type Desired, hostKey, type LocalBalancer, type LocalHost, placeKey } from '../desired.ts'
 import type { HostPattern } from './settings.ts'
+import { hostsOf } from './site-fields.ts'
 
 export interface HostClaim {
   readonly front: string
@@ -100,7 +94,9 @@ export function releaseHosts(
   const others = [...desired.all('balancers')].filter(
     (one) => balancer === undefined || placeKey(one) !== placeKey(balancer),
   )
-  const used = new Set([...others, ...(balancer ? [balancer] : [])].flatMap(({ site }) => hostsOf(site)))
+  const used = new Set(
+    [...others, ...(balancer ? [balancer] : [])].flatMap(({ site }) => hostsOf(site)),
+  )
   for (const host of hosts) {
     const owned = desired.get('hosts', hostKey(front, host))
     if (owned !== undefined && !owned.isKept && !used.has(host)) desired.remove('hosts', owned)

@@ -25,7 +25,14 @@ const Rule = z.union([
     })),
 ])
 
-const seconds = optionalField(numeric(z.number().min(0.1).max(7 * 86_400)))
+const seconds = optionalField(
+  numeric(
+    z
+      .number()
+      .min(0.1)
+      .max(7 * 86_400),
+  ),
+)
 const bytes = (most: number) => optionalField(numeric(z.number().int().min(1).max(most)))
 
 export const siteFields = {
@@ -59,7 +66,10 @@ type Limits = Partial<NonNullable<SiteFields['limits']>>
 /** Undefined: it has no host, and so nothing on the front. @throws {Error} for people */
 export function toSite(fields: SiteFields): LocalSite | undefined {
   const { hosts = [], redirects = {}, limits = {}, compress, hsts, errorPage } = fields
-  const led = Object.entries(redirects).map(([from, to]) => ({ ...readFrom(from), to: toTarget(to) }))
+  const led = Object.entries(redirects).map(([from, to]) => ({
+    ...readFrom(from),
+    to: toTarget(to),
+  }))
   if (hosts.length + led.length === 0) return undefined
   const { bodyBytes, headerBytes, readSeconds, idleSeconds, websocketSeconds }: Limits = limits
   const ms = (value: number | undefined) => (value === undefined ? undefined : value * 1000)

@@ -1,4 +1,6 @@
 /** The fronts of this machine as the agent shall have them, from load balancers, hosts and certificates. */
+
+import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import type {
   DesiredCertificate,
   DesiredFront,
@@ -6,12 +8,10 @@ import type {
   FrontLimits,
   FrontSite,
 } from '@fairlead/base/net/agent-protocol.ts'
-import { parseMoniker } from '@fairlead/base/names/moniker.ts'
-import type { WantedParts } from '../wanted.ts'
 import { type Desired, type LocalBalancer, type LocalSite, placeKey } from '../desired.ts'
 import { allowedSources } from '../firewalls.ts'
-import type { LocalAccountSettings } from '../settings.ts'
-import { toDesiredCertificates, toDesiredChallenges } from './front-certificates.ts'
+import type { LocalAccountSettings, LocalSettings } from '../settings.ts'
+import { toDesiredCertificates, toDesiredChallenges } from './desired-certificates.ts'
 import { type FrontPlace, hostsOfCertificate, type OwnCertificate } from './settings.ts'
 
 export const defaultLimits: FrontLimits = {
@@ -24,7 +24,11 @@ export const defaultLimits: FrontLimits = {
 
 const nothing: LocalSite = { rules: [], redirects: [], limits: {} }
 
-type Parts = Pick<WantedParts, 'desired' | 'settings' | 'dataDir'>
+interface Parts {
+  readonly desired: Desired
+  readonly settings: Pick<LocalSettings, 'accounts' | 'front'>
+  readonly dataDir: string
+}
 
 /** Undefined while no load balancer has a host: then the ports are closed. */
 export function toDesiredFronts(parts: Parts): DesiredFronts | undefined {

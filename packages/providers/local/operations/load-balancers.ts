@@ -129,7 +129,12 @@ const upsertLoadBalancer = defineOperation({
       )
       const claim = { front: front.address, application: parseMoniker(name).app ?? name }
       const before = desired.get('balancers', placeKey(balancer))
-      claimHosts(hosts, claim, { desired, patterns: settings.front.hosts, access, nowMs: context.now() })
+      claimHosts(hosts, claim, {
+        desired,
+        patterns: settings.front.hosts,
+        access,
+        nowMs: context.now(),
+      })
       releaseHosts(hostsOf(before?.site), { balancer, front: front.address, desired })
       desired.put('balancers', balancer)
       run.report({

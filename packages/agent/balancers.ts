@@ -10,16 +10,21 @@ import type {
   ObservedLoadBalancer,
 } from '@fairlead/base/net/agent-protocol.ts'
 import { SweepTimer } from '@fairlead/proxy/sweep.ts'
-import { FrontCertificates } from '../front/certificates.ts'
-import { Front } from '../front/front.ts'
-import type { AgentLog } from '../log.ts'
-import type { InstanceTraffic } from '../traffic-history.ts'
-import { type Bounds, defaultBounds } from './bounds.ts'
-import { ConnectionShares } from './connection-shares.ts'
-import { BalancerService, type PortService } from './entrance.ts'
-import { addressKeyOf, type ListenerOptions, listenerKeyOf, PortListener } from './listener.ts'
-import { RunningBalancer } from './load-balancer.ts'
-import type { Member, MemberOptions } from './member.ts'
+import { type Bounds, defaultBounds } from './balancer/bounds.ts'
+import { ConnectionShares } from './balancer/connection-shares.ts'
+import { BalancerService, type PortService } from './balancer/entrance.ts'
+import {
+  addressKeyOf,
+  type ListenerOptions,
+  listenerKeyOf,
+  PortListener,
+} from './balancer/listener.ts'
+import { RunningBalancer } from './balancer/load-balancer.ts'
+import type { Member, MemberOptions } from './balancer/member.ts'
+import { FrontCertificates } from './front/certificates.ts'
+import { Front } from './front/front.ts'
+import type { AgentLog } from './log.ts'
+import type { InstanceTraffic } from './traffic-history.ts'
 
 /** Load balancers, and which of their instances are healthy, by load balancer. */
 export interface Traffic {
