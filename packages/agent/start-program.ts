@@ -1,7 +1,7 @@
 /** Starts a program in its own process group, with its limits, after it is recorded. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import type { Program } from '@fairlead/base/net/agent-protocol.ts'
 import { findOnPath, isExecutable, isFile } from '@fairlead/base/runtime/find-program.ts'
@@ -115,7 +115,9 @@ export function findProgram(name: string, work: string, path: string): string {
   if (name.startsWith('/')) return checkProgram(name, name)
   const own = join(work, name)
   if (name.includes('/') || isFile(own)) return checkProgram(own, name)
-  const found = findOnPath(name, path)
+  // Folders of the image may come first, such as those of its packages.
+  const folders = path.split(':').map((folder) => (folder === '' ? folder : resolve(work, folder)))
+  const found = findOnPath(name, folders.join(':'))
   if (found !== undefined) return found
   throw new StartError(
     `The program "${shorten(name)}" was not found: it is neither in the working directory nor in PATH (${path}).`,

@@ -1,7 +1,5 @@
 /** `fairlead deploy`: a folder becomes the version that serves. */
-
 import { readFileSync } from 'node:fs'
-import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { type Client, pathOf } from '../client.ts'
 import { type CommandContext, defineCommand } from '../command.ts'
 import { findCommit } from '../deploy/folder.ts'
@@ -30,6 +28,8 @@ interface AppStatus {
 }
 
 const shownLines = 20
+/** Of all instances, among which those of the failed one are looked for. */
+const readLines = 500
 
 export const deploy = defineCommand({
   name: 'deploy',
@@ -155,7 +155,7 @@ async function hostsOf(client: Client, application: string, name: string): Promi
 
 async function failureOf(
   client: Client,
-  { id, status, stages = [], cancellationReason }: Run,
+  { id, application, status, stages = [], cancellationReason }: Run,
   { hosts, output }: { hosts: readonly string[]; output: CommandContext['output'] },
 ): Promise<Failure> {
   const failed = stages.filter((stage) => stage.status === 'TERMINAL')
@@ -171,7 +171,7 @@ async function failureOf(
     return new Failure(exitCodes.failed, 'CANCELED', `The deployment ${id} was canceled.`, {
       remedy: 'The version before serves.',
     })
-  const lines = stage === undefined ? [] : await lastLines(client, stage)
+  const lines = stage === undefined ? [] : await lastLines(client, application, stage)
   if (lines.length > 0) output.note(lines.map((line) => `  ${toSafeText(line)}`).join('\n'))
   const remedy = findRemedy(`${reason}\n${lines.join('\n')}`, { step, host: hosts[0] })
   return new Failure(
@@ -182,32 +182,24 @@ async function failureOf(
   )
 }
 
-/** Of the program that failed; none where its instance is gone. */
-async function lastLines(client: Client, { context = {} }: RunStage): Promise<string[]> {
-  const { account, credentials, region } = context
-  const groups = (context['deploy.server.groups'] ?? {}) as Record<string, readonly string[]>
-  const [place, names] = Object.entries(groups)[0] ?? []
-  const [group] = names ?? []
-  const owner = String(account ?? credentials ?? '')
-  const where = place ?? String(region ?? '')
-  if (group === undefined) return []
+/** Of the program that failed; none where its instances are gone. */
+async function lastLines(
+  client: Client,
+  application: string,
+  { context = {} }: RunStage,
+): Promise<string[]> {
+  const groups = Object.values(
+    (context['deploy.server.groups'] ?? {}) as Record<string, readonly string[]>,
+  ).flat()
+  const texts: string[] = []
   try {
-    const application = group.split('-', 1)[0] ?? ''
-    const { instances = [] } = await client.get<{ instances?: readonly { id?: string }[] }>(
-      pathOf`/applications/${application}/serverGroups/${owner}/${where}/${group}`,
-      { query: { includeDetails: true } },
-    )
-    const instance = instances[0]?.id
-    if (instance === undefined) return []
-    const { output: found } = await client.get<{ output?: unknown }>(
-      pathOf`/instances/${owner}/${where}/${instance}/console`,
-      { query: { provider: standalone.provider } },
-    )
-    const texts = Array.isArray(found)
-      ? found.map((each) => String((each as { output?: unknown }).output ?? ''))
-      : [String(found ?? '')]
-    return texts.join('\n').trimEnd().split('\n').slice(-shownLines)
+    const path = pathOf`/apps/${application}/logs`
+    for await (const line of client.lines<{ instance?: string; text?: string }>(path, {
+      query: { tail: readLines },
+    }))
+      if (groups.some((group) => line.instance?.includes(group))) texts.push(line.text ?? '')
   } catch {
-    return []
+    // The reason of the stage has to do.
   }
+  return texts.slice(-shownLines)
 }

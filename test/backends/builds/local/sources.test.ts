@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import type { JsonObject } from '../../../../packages/base/json/values.ts'
 import { freePort } from '../../../support/free-port.ts'
 import { toArchive, toManifest, uploadSource } from '../../../support/source-upload.ts'
-import { createFolder } from '../../../support/temporary-folder.ts'
+import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { waitFor } from '../../../support/wait-until.ts'
 import { startLocalBuilds, type TestBuilds } from './support.ts'
 
@@ -39,6 +39,7 @@ async function imageOf(
   assert.equal(build['result'], 'SUCCESS', `${String(build['reason'])}\n${log}`)
   const images = join(builds.infra.dataDir, 'images')
   const [newest = ''] = readdirSync(images)
+    .filter((name) => !name.startsWith('.'))
     .map((name) => join(images, name))
     .sort((one, other) => statSync(other).birthtimeMs - statSync(one).birthtimeMs)
   return { folder: newest, log, sent }
@@ -46,7 +47,8 @@ async function imageOf(
 
 /** Starts the image as an instance does: in a copy of its own. @returns its address */
 async function run(t: { after(work: () => unknown): void }, folder: string): Promise<string> {
-  const copy = createFolder(t as never)
+  const copy = createFolder('image')
+  t.after(() => removeFolder(copy))
   cpSync(folder, copy, { recursive: true, verbatimSymlinks: true })
   const { command, environment } = JSON.parse(
     readFileSync(join(copy, 'fairlead-image.yml'), 'utf8'),
@@ -202,14 +204,14 @@ func main() {
     [
       'app-scenario 76: no start',
       { 'package.json': '{"name":"x"}', 'lib.js': '' },
-      /which program runs/,
+      /how the app is started: package\.json has no script "start"/,
     ],
     [
       'app-scenario 81: two commands',
       { 'go.mod': 'module a', 'cmd/a/a.go': 'package main', 'cmd/b/b.go': 'package main' },
-      /Which of cmd\/a, cmd\/b/,
+      /several programs: cmd\/a, cmd\/b/,
     ],
-    ['app-scenario 83: Ruby', { Gemfile: '' }, /Add a Dockerfile, or steps/],
+    ['app-scenario 83: Ruby', { Gemfile: '' }, /Not detected\. Add a Dockerfile/],
     [
       'app-scenario 85: Node',
       { ...node, 'package.json': '{"engines":{"node":">=99"},"main":"server.js"}' },
@@ -225,7 +227,8 @@ func main() {
 
   await t.test('app-scenario 40: a failing step shows its lines', async () => {
     const { build, log } = await buildImage('failing', {
-      '.fairlead/app.yml': 'application: failing\nbuild: {steps: ["echo before; exit 3"]}\n',
+      '.fairlead/app.yml':
+        'application: failing\nbuild: {steps: ["echo before; exit 3"]}\nservices: {web: {command: sh}}\n',
     })
     assert.equal(build['result'], 'FAILURE')
     assert.match(log, /before[\s\S]*exit code 3/)
