@@ -229,6 +229,7 @@ function planPython(language: PythonLanguage, { paths }: AppFolder): LanguageBui
   const action: SourceAction = {
     kind: 'install',
     command: ['sh', '-e', '-c', pythonInstall(language)],
+    afterwards: projectInstall(language),
     folder: venv,
     keyFiles: [
       ...pythonFiles,
@@ -278,18 +279,26 @@ function planPython(language: PythonLanguage, { paths }: AppFolder): LanguageBui
   }
 }
 
+const pip = `${venv}/bin/python3 -m pip install`
+const uv = 'uv sync --frozen --no-dev'
+
+/** A project that is a package itself is installed in each build: its own files decide. */
+function projectInstall({ packages, requirements }: PythonLanguage): readonly string[] | undefined {
+  if (packages === 'uv.lock') return ['sh', '-e', '-c', `${uv} --no-editable`]
+  const isPackage = packages === 'pyproject.toml' && requirements === undefined
+  return isPackage ? ['sh', '-e', '-c', `${pip} .`] : undefined
+}
+
 /** Python is copied: a link to that of the system would lead out of the image. */
 function pythonInstall({ packages, requirements }: PythonLanguage): string {
   const create = `rm -rf ${venv}; python3 -m venv --copies ${venv}`
-  const pip = `${venv}/bin/python3 -m pip install`
   switch (packages) {
     case 'uv.lock':
-      return `${create} --without-pip; uv sync --frozen --no-dev --no-editable`
+      return `${create} --without-pip; ${uv} --no-install-project`
     case 'poetry.lock':
       return `${create}; poetry install --only main --no-root --no-interaction`
     case 'pyproject.toml':
-      if (requirements === undefined) return `${create}; ${pip} .`
-      return requirements.length === 0
+      return requirements === undefined || requirements.length === 0
         ? create
         : `${create}; ${pip} ${requirements.map(shellWord).join(' ')}`
     case 'requirements.txt':

@@ -53,6 +53,8 @@ export interface InstallAction {
   readonly folder: string
   /** Files that decide what is installed; those that are missing count as such. */
   readonly keyFiles: readonly string[]
+  /** Runs in each build, after the folder is filled: what it adds depends on more than the key files. */
+  readonly afterwards?: readonly string[] | undefined
   /** Programs whose versions decide as well. */
   readonly tools: readonly (readonly string[])[]
   /** What the installation before has filled is replaced. */
@@ -145,6 +147,13 @@ async function versionOf(
 }
 
 async function install(action: InstallAction, options: ActionOptions): Promise<void> {
+  const { source, log, env } = options
+  await fill(action, options)
+  if (action.afterwards !== undefined) await log.run(action.afterwards, { cwd: source, env })
+  if (action.isVirtualEnvironment === true) makeRelocatable(join(source, action.folder))
+}
+
+async function fill(action: InstallAction, options: ActionOptions): Promise<void> {
   const { source, log, env, cache } = options
   const place = join(source, action.folder)
   const kept =
@@ -158,7 +167,6 @@ async function install(action: InstallAction, options: ActionOptions): Promise<v
     return
   }
   await log.run(action.command, { cwd: source, env })
-  if (action.isVirtualEnvironment === true) makeRelocatable(place)
   if (kept === undefined || lstatSync(place, { throwIfNoEntry: false })?.isDirectory() !== true)
     return
   mkdirSync(dirname(kept), { recursive: true })
@@ -169,11 +177,13 @@ async function install(action: InstallAction, options: ActionOptions): Promise<v
 }
 
 async function keyOf(
-  { command, keyFiles, tools }: InstallAction,
+  { command, keyFiles, tools, isVirtualEnvironment }: InstallAction,
   { source, env }: ActionOptions,
 ): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify([process.arch, command]))
-  for (const path of keyFiles) {
+  // Requirements of pip may name further files.
+  const more = isVirtualEnvironment === true ? listRequirements(source) : []
+  for (const path of [...keyFiles, ...more]) {
     const file = join(source, path)
     const content =
       statSync(file, { throwIfNoEntry: false })?.isFile() === true ? readFileSync(file) : ''
@@ -181,6 +191,16 @@ async function keyOf(
   }
   for (const tool of tools) hash.update(`\n${tool.join(' ')} ${await versionOf(tool, env)}`)
   return hash.digest('hex').slice(0, 32)
+}
+
+function listRequirements(source: string): string[] {
+  const folders = ['.', 'requirements'].filter((folder) => existsSync(join(source, folder)))
+  return folders.flatMap((folder) =>
+    readdirSync(join(source, folder))
+      .filter((name) => /\.(?:txt|in)$/.test(name))
+      .sort()
+      .map((name) => join(folder, name)),
+  )
 }
 
 /** Shares blocks where the file system can; what a build changes in its copy does not change the other one. */
@@ -196,6 +216,10 @@ function removeOldest(folder: string): void {
   for (const { path } of all.sort((a, b) => b.usedMs - a.usedMs).slice(keptInstallations))
     rmSync(path, { recursive: true, force: true })
 }
+
+/** The second form is for paths that are too long for the first. */
+const pythonLine =
+  /^#!.*\/bin\/python[\d.]*[ \t]*\n|^#!\/bin\/sh\n'''exec' .*\/bin\/python.*\n' '''\n/
 
 /**
  * Programs of a virtual environment name their Python by an absolute path, and Python itself is often a link to that of the system; an
@@ -214,7 +238,7 @@ export function makeRelocatable(folder: string): void {
       chmodSync(file, 0o755)
     } else if (found.isFile() && found.size < 64 * 1024) {
       const text = readFileSync(file, 'utf8')
-      const own = /^#!.*\/bin\/python[\d.]*[ \t]*\n/.exec(text)?.[0]
+      const own = pythonLine.exec(text)?.[0]
       // A text of Python to Python, and a command to the shell.
       if (own !== undefined)
         writeFileSync(
