@@ -13,7 +13,6 @@ import { type CliRun, runCli } from '../support/cli.ts'
 import { startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
-import { runInTerminal } from '../support/terminal.ts'
 
 function folderOf(t: TestContext, files: Readonly<Record<string, string>>): string {
   const folder = createFolder('app')
@@ -185,65 +184,5 @@ test('deploy', async (t) => {
     assert.equal(broken.code, 1)
     assert.match(broken.stderr, /compiling/)
     assert.equal(await page(), 'two')
-  })
-
-  const slowly = (command: string) =>
-    `application: site\naccount: dev\nbuild: { steps: ["${command}"] }\nservices:\n  web: { hosts: [site.example], port: ${port}, health: { path: /, start: 4s } }\n`
-
-  await t.test(
-    'app-scenario 42, 43: the port and the status that were seen are named',
-    async () => {
-      const other = await freePort()
-      write(folder, {
-        '.fairlead/app.yml': slowly('true'),
-        'package.json': '{"scripts":{"start":"node server.js"}}',
-        'server.js': `require('node:http').createServer(() => {}).listen(${other}, '127.0.0.1')`,
-      })
-      const elsewhere = await cli('deploy')
-      assert.equal(elsewhere.code, 1)
-      assert.match(
-        elsewhere.stderr,
-        new RegExp(`variable PORT, which was \\d+; it opened ${other}`),
-      )
-      write(folder, {
-        'server.js': program('three').replace('response.end', 'response.writeHead(404).end'),
-      })
-      const missing = await cli('deploy')
-      assert.equal(missing.code, 1)
-      assert.match(missing.stderr, /\/ answered 404 with "Host: site\.example"/)
-      assert.equal(await page(), 'two')
-    },
-  )
-
-  await t.test(
-    'app-scenario 19, 45, 46: a deployment without its client goes on, and the next one waits',
-    async () => {
-      write(folder, { '.fairlead/app.yml': slowly('sleep 3'), 'server.js': program('four') })
-      const first = await cli('deploy', '--detach')
-      const id = first.stdout.trim()
-      assert.match(id, /^\w{26}$/, first.stderr)
-      const second = await cli('deploy', '--timeout', '1s')
-      assert.equal(second.code, 6, second.stderr)
-      assert.match(second.stderr, new RegExp(`Wait for the deployment before \\(waiting, ${id}\\)`))
-      await fairlead.ends(id, 'SUCCEEDED', 'pipelines')
-      const waiting = /fairlead watch (\w{26})/.exec(second.stderr)?.[1] ?? ''
-      await fairlead.ends(waiting, 'SUCCEEDED', 'pipelines')
-      assert.equal(await page(), 'four')
-    },
-  )
-
-  await t.test('app-scenario 47: Ctrl C asks, and cancels', async () => {
-    write(folder, {
-      '.fairlead/app.yml': slowly('echo building; sleep 600'),
-      'server.js': program('five'),
-    })
-    const terminal = runInTerminal(['deploy'], { env, cwd: folder })
-    await terminal.read(/building/)
-    terminal.type('\u0003')
-    await terminal.read(/cancel it/)
-    terminal.type('\r')
-    assert.equal(await terminal.ended, 1, terminal.shown())
-    assert.match(terminal.shown(), /was canceled/)
-    assert.equal(await page(), 'four')
   })
 })
