@@ -268,8 +268,10 @@ function checkLazyImports({ inputs }: Metafile): void {
     if (file.includes('node_modules/')) continue
     for (const { kind, path, original = path } of imports) {
       if (kind !== 'dynamic-import' || inputs[path]?.format !== 'cjs') continue
+      // Or no name at all, for what it does.
       const takesDefault = new RegExp(
-        `\\{ default: \\w+ \\} = await import\\('${RegExp.escape(original)}'\\)`,
+        `(?:\\{ default: \\w+ \\} = |^\\s*)await import\\('${RegExp.escape(original)}'\\)`,
+        'm',
       )
       if (takesDefault.test(readFileSync(join(root, file), 'utf8'))) continue
       throw new Error(

@@ -4,7 +4,8 @@ import { createHash, generateKeyPairSync, type KeyObject, webcrypto } from 'node
 /** Loaded with the first order: it takes longer than all else here. */
 async function loadX509() {
   await import('reflect-metadata')
-  return import('@peculiar/x509')
+  const { default: x509 } = await import('@peculiar/x509')
+  return x509
 }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
