@@ -42,6 +42,7 @@ import { Containers } from './containers.ts'
 import { Desired } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
 import { FrontCertificates } from './front/front-certificates.ts'
+import { toDesiredFronts } from './front/wanted-fronts.ts'
 import { createImageArtifacts } from './image-artifacts.ts'
 import { createImageReads, imageRoutes } from './local-images.ts'
 import { toNetworkViews, toSubnetViews } from './machine.ts'
@@ -137,7 +138,7 @@ export class LocalProvider implements CloudProvider {
       settings: settings.acme,
       desired,
       frontCertificates: this.frontCertificates,
-      toFronts: () => toState().fronts,
+      toFronts: () => toDesiredFronts({ desired, settings, dataDir }),
     })
     const ports = new InstancePorts(desired, settings.ownPorts, dataDir)
     const volumes = new Volumes({ context, dataDir, backups: settings.volumeBackups })
