@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldOf, type JsonObject, objectsOf } from '../../packages/base/json/values.ts'
+import { runCli } from '../support/cli.ts'
 import { type Deployments, startDeployments, startTraffic, visit } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
+import { startUserProxy } from '../support/user-proxy.ts'
 
 let fairlead: Deployments
 let port: number
@@ -155,8 +157,10 @@ test('apps', async (t) => {
       const dry = await ask('POST', '/rollback?dryRun=true', {})
       assert.deepEqual([dry.status, dry.body['from'], dry.body['to']], [200, '1.1.0', '1.0.0'])
       const run = await start('/rollback', {}, 200)
-      const { execution } = await fairlead.ends(String(run['id']), 'SUCCEEDED', 'pipelines')
-      assert.ok(!execution.stages.some(({ type }) => type === 'runJob'))
+      const id = String(run['id'])
+      await fairlead.ends(id, 'SUCCEEDED', 'pipelines')
+      const { stages } = await fairlead.read<{ stages: JsonObject[] }>(`/pipelines/${id}`)
+      assert.ok(!stages.some(({ type }) => type === 'runJob'))
       assert.equal((await serviceOf('web'))['version'], '1.0.0')
     },
   )
@@ -224,6 +228,36 @@ test('apps', async (t) => {
       await fairlead.ends(String(run?.['id']), 'SUCCEEDED', 'pipelines')
       const { body } = await ask('GET', '/variables')
       assert.ok(!JSON.stringify([staged, applied, body]).includes('-value'))
+    },
+  )
+
+  await t.test(
+    'app-scenario 13: without a terminal, the command line changes nothing that it should ask for',
+    async () => {
+      const env = {
+        FAIRLEAD_URL: await startUserProxy(t, fairlead.url()),
+        FAIRLEAD_TOKEN: 'alice',
+        FAIRLEAD_APP: 'shop',
+      }
+      const run = (...args: string[]) => runCli(args, { env })
+      const before = await serviceOf('web')
+      const status = await run('status')
+      assert.equal(status.code, 0, status.stderr)
+      assert.match(status.stdout, /^production +web +\d\.\d\.0 +1 of 1 +shop\.example$/m)
+
+      const refused = await run('rollback')
+      assert.deepEqual([refused.code, refused.stdout], [7, ''])
+      assert.match(refused.stderr, /^production: \S+ → \S+\n.*Answer it with --yes\./s)
+      assert.equal((await run('scale', 'web=0')).code, 7)
+      assert.equal((await run('rollback', '--to', '9.9.9', '--yes')).code, 3)
+      assert.deepEqual(await serviceOf('web'), before)
+
+      const rolledBack = await run('rollback', '--yes')
+      assert.equal(rolledBack.code, 0, rolledBack.stderr)
+      assert.notEqual((await serviceOf('web'))['version'], before['version'])
+      const scaled = await run('scale', 'web=3')
+      assert.equal(scaled.code, 0, scaled.stderr)
+      assert.match(scaled.stdout, /^web: \d → 3\n$/)
     },
   )
 

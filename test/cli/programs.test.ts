@@ -3,41 +3,19 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, request as httpRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { type CliRun, runCli } from '../support/cli.ts'
 import { type Group, startDeployments } from '../support/deployments.ts'
 import { program, sharedEnvironment } from '../support/program.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+import { startUserProxy } from '../support/user-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const secret = 'hunter-2222-hunter'
 const isUp = ({ instances }: Group) =>
   instances.length > 0 && instances.every(({ healthState }) => healthState === 'Up')
-
-/** The users of the instance come from a proxy: it takes their tokens for their names. */
-async function startProxy(t: TestContext, target: string): Promise<string> {
-  const server = createServer((request, response) => {
-    const { authorization = '', ...headers } = request.headers
-    const sent = httpRequest(`${target}${request.url}`, {
-      method: request.method,
-      headers: { ...headers, 'x-spinnaker-user': authorization.slice('Bearer '.length) },
-    })
-    sent.once('response', (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(response)
-      response.once('close', () => answer.destroy())
-    })
-    sent.on('error', () => response.destroy())
-    request.pipe(sent)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close().closeAllConnections())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
 
 test('logs, exec and run', async (t) => {
   const fairlead = await startDeployments(t, { hasThread: true })
@@ -45,7 +23,7 @@ test('logs, exec and run', async (t) => {
   t.after(() => removeFolder(home))
   const env = {
     HOME: home,
-    FAIRLEAD_URL: await startProxy(t, fairlead.url()),
+    FAIRLEAD_URL: await startUserProxy(t, fairlead.url()),
     FAIRLEAD_TOKEN: 'alice',
     FAIRLEAD_APP: 'shop',
   }
