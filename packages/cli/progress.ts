@@ -98,7 +98,9 @@ export class ProgressTree {
 
   #draw(): void {
     this.#erase()
-    const { rows = 24, columns = 80 } = this.#output.stderr
+    // A terminal without a size says that it has none.
+    const rows = this.#output.stderr.rows || 24
+    const columns = this.#output.stderr.columns || 80
     const lines = this.#lines(undefined, 0)
     const shown = lines.length < rows ? lines : lines.slice(lines.length - rows + 1)
     for (const line of shown) this.#output.stderr.write(`${cut(line, columns - 1)}\n`)
