@@ -3,7 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldOf, type JsonObject, objectsOf } from '../../packages/base/json/values.ts'
 import { runCli } from '../support/cli.ts'
-import { type Deployments, startDeployments, startTraffic, visit } from '../support/deployments.ts'
+import {
+  type Deployments,
+  startDeployments,
+  startTraffic,
+  visitHost,
+} from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
 import { startUserProxy } from '../support/user-proxy.ts'
 
@@ -21,7 +26,7 @@ function fileWith({ more = '', services = '', web = '' }: FileParts = {}): strin
 application: shop
 account: dev
 services:
-  web: { health: { path: /health, interval: 1s }, hosts: [shop.example], port: ${port}${web} }
+  web: { health: { path: /health, interval: 1s }, hosts: [shop.example]${web} }
 ${services}
 ${more}`
 }
@@ -65,8 +70,8 @@ async function serviceOf(name: string): Promise<JsonObject> {
 }
 
 test('apps', async (t) => {
-  fairlead = await startDeployments(t)
   port = await freePort()
+  fairlead = await startDeployments(t, { front: { http: port, https: await freePort() } })
 
   await t.test(
     'app-scenario 57: a wrong file is rejected with all its errors and lines',
@@ -98,7 +103,7 @@ test('apps', async (t) => {
       objectsOf(run['creates']).map(({ kind, name }) => `${kind} ${name}`),
       ['load-balancer shop-web', 'pipeline deploy production', 'pipeline nightly production'],
     )
-    assert.equal((await visit(port)).status, 200)
+    assert.equal((await visitHost(port, 'shop.example')).status, 200)
     const pipelines = await fairlead.read<JsonObject[]>('/applications/shop/pipelineConfigs')
     assert.deepEqual(
       pipelines.map(({ source }) => source),
@@ -117,7 +122,7 @@ test('apps', async (t) => {
   await t.test(
     'app-scenario 62: a removed service stops, and no request is lost meanwhile',
     async () => {
-      const traffic = startTraffic(port)
+      const traffic = startTraffic(port, 'shop.example')
       const deployed = await deploy('1.1.0', fileWith({ web: ', instances: 2' })).finally(() =>
         traffic.stop(),
       )
@@ -198,7 +203,7 @@ test('apps', async (t) => {
   })
 
   await t.test('app-scenario 32: scaling holds until the file has another number', async () => {
-    const traffic = startTraffic(port)
+    const traffic = startTraffic(port, 'shop.example')
     const { body } = await ask('PUT', '/scale', { services: { web: 3 } }).finally(() =>
       traffic.stop(),
     )

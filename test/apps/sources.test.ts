@@ -1,5 +1,8 @@
 /** Apps are built of uploaded folders and deployed in one run. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { fieldOf, type JsonObject } from '../../packages/base/json/values.ts'
 import { startDeployments } from '../support/deployments.ts'
@@ -13,17 +16,17 @@ createServer((_request, response) => response.end('TEXT')).listen(Number(PORT), 
 `
 
 test('app-scenario 34, 36: a folder is uploaded, built, deployed, changed and rolled back', async (t) => {
-  const fairlead = await startDeployments(t)
   const port = await freePort()
+  const fairlead = await startDeployments(t, { front: { http: port, https: await freePort() } })
   const file = `
 application: site
 account: dev
 build: { steps: ["true"] }
 services:
-  web: { command: node server.mjs, hosts: [site.example], port: ${port} }
+  web: { command: node server.mjs, hosts: [site.example] }
 `
-  const deploy = async (text: string, commit: string) => {
-    const files = { 'server.mjs': program.replace('TEXT', text), '.fairlead/app.yml': file }
+  const deploy = async (words: string, commit: string) => {
+    const files = { 'server.mjs': program.replace('TEXT', words), '.fairlead/app.yml': file }
     const headers = { 'X-SPINNAKER-USER': 'alice' }
     const { source } = await uploadSource(fairlead.url(), 'site', files, headers)
     const { status, body } = await fairlead.ask('POST', '/apps/site/deployments', {
@@ -41,7 +44,13 @@ services:
     })
     return body as JsonObject
   }
-  const page = async () => (await fetch(`http://127.0.0.1:${port}/`)).text()
+  const page = async () => {
+    const [answer] = (await once(
+      get({ port, host: '127.0.0.1', headers: { host: 'site.example' } }),
+      'response',
+    )) as [IncomingMessage]
+    return text(answer)
+  }
 
   const first = await deploy('one', '4f7c2d1000')
   assert.equal(first['version'], '1-4f7c2d1')

@@ -139,12 +139,18 @@ export interface DeploymentsOptions {
   readonly isProcess?: boolean
   /** The back ends have a thread of their own, as outside of tests. */
   readonly hasThread?: boolean
+  /** Ports of the front of the accounts. */
+  readonly front?: { readonly http: number; readonly https: number }
 }
 
 const instancePorts = 150
 
 /** The accounts of the contract's fixture; each file of tests has ports of its own. */
-function toSettings(rolesFile: string, { first, last }: PortBlock): JsonObject {
+function toSettings(
+  rolesFile: string,
+  { first, last }: PortBlock,
+  front: DeploymentsOptions['front'],
+): JsonObject {
   return {
     header: { enabled: true },
     'user-configured-url-restrictions': { allowedAddresses: ['127.0.0.1/32'] },
@@ -154,6 +160,7 @@ function toSettings(rolesFile: string, { first, last }: PortBlock): JsonObject {
         {
           name: 'dev',
           accountType: 'default',
+          ...(front !== undefined && { front }),
           regions: [{ name: 'east', zones: ['east-a', 'east-b'] }, { name: 'west' }],
           ports: `${first}-${first + instancePorts - 1}`,
         },
@@ -161,6 +168,7 @@ function toSettings(rolesFile: string, { first, last }: PortBlock): JsonObject {
           name: 'prod',
           environment: 'default',
           accountType: 'main',
+          ...(front !== undefined && { front }),
           permissions: { READ: ['readers', 'ops'], WRITE: ['ops'] },
           regions: [{ name: 'east' }],
           ports: `${first + instancePorts}-${last}`,
@@ -176,7 +184,7 @@ const isOver = new Set(['SUCCEEDED', 'TERMINAL', 'CANCELED', 'STOPPED', 'FAILED_
 
 export async function startDeployments(
   t: TestEnd,
-  { isProcess = false, hasThread = false }: DeploymentsOptions = {},
+  { isProcess = false, hasThread = false, front }: DeploymentsOptions = {},
 ): Promise<Deployments> {
   const home = createFolder('deployments')
   const dataDir = join(home, 'data')
@@ -186,7 +194,7 @@ export async function startDeployments(
   const entries = Object.entries(users).map(([username, roles]) => ({ username, roles }))
   writeFileSync(rolesFile, JSON.stringify({ users: entries }))
   const ports = await claimPorts()
-  const settings = toSettings(rolesFile, ports)
+  const settings = toSettings(rolesFile, ports, front)
   const start = () =>
     isProcess
       ? startProcess(t, settings, home)
@@ -440,14 +448,19 @@ export async function visit(port: number): Promise<Answer> {
   }
 }
 
+/** Asks the front for a host over a connection of its own. */
+export function visitHost(port: number, host: string): Promise<Answer> {
+  return getOnce(port, { agent: false, host })
+}
+
 /** A client that sends one request after the other over a kept connection, until it is stopped. */
-export function startTraffic(port: number): { stop(): Promise<Answer[]> } {
+export function startTraffic(port: number, host?: string): { stop(): Promise<Answer[]> } {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const answers: Answer[] = []
   let goesOn = true
   const ended = (async () => {
     while (goesOn) {
-      answers.push(await getOnce(port, agent))
+      answers.push(await getOnce(port, { agent, host }))
       await sleep(5)
     }
     agent.destroy()
@@ -461,9 +474,13 @@ export function startTraffic(port: number): { stop(): Promise<Answer[]> } {
   }
 }
 
-function getOnce(port: number, agent: Agent): Promise<Answer> {
+function getOnce(
+  port: number,
+  { agent, host }: { readonly agent: Agent | false; readonly host?: string | undefined },
+): Promise<Answer> {
   return new Promise((resolve) => {
-    const asked = get({ port, host: '127.0.0.1', path: '/', agent }, async (answer) => {
+    const headers = host === undefined ? {} : { host }
+    const asked = get({ port, host: '127.0.0.1', path: '/', agent, headers }, async (answer) => {
       const body = await text(answer).catch(() => '')
       const status = answer.statusCode ?? 0
       resolve({ status, ...(status === 200 ? JSON.parse(body) : { group: body, id: '' }) })

@@ -81,26 +81,37 @@ export function compileEnvironment(
   ]
 }
 
+/** Hosts of a service on the front of its account. */
 function compileBalancer(
   environment: AppHere,
   service: ServiceHere,
   { provider, account, region }: AppPlace,
 ): CompiledObject {
-  const { health } = service
+  const { health, hosts } = service
+  const { limits, hsts } = environment
   const name = clusterOf(environment, service.name)
+  const served = new Set(hosts.map(({ host }) => host))
+  const redirects = Object.entries(environment.redirects).filter(([, to]) =>
+    served.has(to.split('/')[0] ?? ''),
+  )
   const content = {
     cloudProvider: provider,
     credentials: account,
     region,
     name,
-    listeners: [
-      {
-        externalProtocol: 'HTTP',
-        externalPort: service.port ?? 8080,
-        internalProtocol: 'HTTP',
-        internalPort: 80,
-      },
-    ],
+    hosts: hosts.map(({ host, path, strip }) => ({ host, path, strip })),
+    redirects: Object.fromEntries(redirects),
+    limits: {
+      bodyBytes: limits.bodyBytes,
+      headerBytes: limits.headersBytes,
+      readSeconds: limits.readMs / 1000,
+      idleSeconds: limits.idleMs / 1000,
+      websocketSeconds: limits.websocketMs / 1000,
+    },
+    compress: limits.compress,
+    ...(hsts !== undefined && {
+      hsts: { maxAgeSeconds: hsts.maxAgeMs / 1000, subdomains: hsts.subdomains },
+    }),
     healthCheck: 'TCP:80',
     healthInterval: (health?.intervalMs ?? 2000) / 1000,
     healthTimeout: (health?.timeoutMs ?? 5000) / 1000,
