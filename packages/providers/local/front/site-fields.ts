@@ -14,16 +14,16 @@ const place = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-const Rule = z.union([
-  place.transform((found) => ({ ...found, strip: false })),
-  z
-    .object({ host: place, path: optionalTextPart, strip: flagField })
-    .transform(({ host: { host, path }, strip, path: given }) => ({
-      host,
-      path: given === undefined ? path : given.replace(/(?<=.)\/$/, ''),
-      strip,
-    })),
-])
+const Rule = z
+  .preprocess(
+    (value) => (typeof value === 'string' ? { host: value } : value),
+    z.object({ host: place, path: optionalTextPart, strip: flagField }),
+  )
+  .transform(({ host: { host, path }, strip, path: given }) => ({
+    host,
+    path: given === undefined ? path : given.replace(/(?<=.)\/$/, ''),
+    strip,
+  }))
 
 const seconds = optionalField(
   numeric(
