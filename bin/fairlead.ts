@@ -32,6 +32,7 @@ const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   move: () => import('./move.ts'),
   dashboards: () => import('./dashboards.ts'),
   install: () => import('./install.ts'),
+  setup: () => import('./setup.ts'),
   audit: () => import('./audit.ts'),
   agent: () => import('./agent.ts'),
 }

@@ -26,19 +26,21 @@ const options = {
 
 /** One folder above this file, in the repository and in the published package. */
 const folder = new URL('../deploy/systemd/', import.meta.url)
-const configFile = '/etc/fairlead/fairlead.yml'
+export const configFile = '/etc/fairlead/fairlead.yml'
 /** Of a Debian package, which brings its own units. */
 const packagedUnit = '/usr/lib/systemd/system/fairlead.service'
 
 interface InstalledFile {
   readonly path: string
   readonly text: string
+  /** Of a first configuration: what may stand there and be replaced. */
+  readonly untouched?: string
 }
 
 export async function run(args: readonly string[]): Promise<number> {
   const { values } = readArguments(args, { command: 'install', options })
   if (!values.systemd) throw new Misuse('install', 'Say what to install for: --systemd.')
-  const program = [process.execPath, realpathSync(process.argv[1] ?? '')]
+  const program = programWords()
   const files = filesFor(program)
   if (values['dry-run']) {
     say(files.map(({ path, text }) => `# ${path}\n${text}`).join('\n'))
@@ -47,7 +49,7 @@ export async function run(args: readonly string[]): Promise<number> {
   checkMachine(program)
   createUser()
   for (const file of files) install(file)
-  execFileSync('systemctl', ['daemon-reload'])
+  reloadUnits()
   say(`
 Next:
   ${configFile}               set what differs from the defaults
@@ -56,7 +58,17 @@ Next:
   return 0
 }
 
-function filesFor(program: readonly string[]): InstalledFile[] {
+/** This Node and this program. */
+export function programWords(): string[] {
+  return [process.execPath, realpathSync(process.argv[1] ?? '')]
+}
+
+export function reloadUnits(): void {
+  execFileSync('systemctl', ['daemon-reload'])
+}
+
+/** @param config Text of a first configuration, in place of the usual one */
+export function filesFor(program: readonly string[], config?: string): InstalledFile[] {
   const words = program.map((word) => `"${word.replaceAll('%', '%%')}"`).join(' ')
   const read = (name: string) => readFileSync(new URL(name, folder), 'utf8')
   const units = readdirSync(folder).filter((name) => name.endsWith('.service'))
@@ -65,18 +77,23 @@ function filesFor(program: readonly string[]): InstalledFile[] {
       path: `/etc/systemd/system/${name}`,
       text: read(name).replace('ExecStart=/usr/bin/fairlead', () => `ExecStart=${words}`),
     })),
-    { path: configFile, text: read('fairlead.yml') },
+    { path: configFile, text: config ?? read('fairlead.yml'), untouched: read('fairlead.yml') },
   ]
 }
 
+/** Whether the Debian package has brought the units and the user. */
+export function isPackaged(): boolean {
+  return existsSync(packagedUnit)
+}
+
 /** @throws {Error} where the units could not work, or may not be written */
-function checkMachine(program: readonly string[]): void {
+export function checkMachine(program: readonly string[]): void {
   const nothing = 'so nothing was changed; --dry-run prints the files'
   if (process.getuid?.() !== 0)
     throw new Error(`Only root may install units, ${nothing}. Run the command with sudo.`)
   if (!existsSync('/run/systemd/system'))
     throw new Error(`systemd does not run on this machine, ${nothing}.`)
-  if (existsSync(packagedUnit)) {
+  if (isPackaged()) {
     throw new Error(
       `The Debian package has installed ${packagedUnit}, ${nothing}. Run: systemctl enable --now fairlead`,
     )
@@ -89,7 +106,7 @@ function checkMachine(program: readonly string[]): void {
   }
 }
 
-function createUser(): void {
+export function createUser(): void {
   if (spawnSync('id', ['fairlead']).status === 0) {
     say('The user fairlead exists.')
     return
@@ -99,10 +116,11 @@ function createUser(): void {
   say('Created the user fairlead.')
 }
 
-function install({ path, text }: InstalledFile): void {
+export function install({ path, text, untouched }: InstalledFile): void {
   const present = existsSync(path) ? readFileSync(path, 'utf8') : undefined
-  if (path === configFile && present !== undefined) say(`Kept ${path}.`)
-  else if (present === text) say(`${path} is up to date.`)
+  if (present === text) say(`${path} is up to date.`)
+  else if (present !== undefined && untouched !== undefined && present !== untouched)
+    say(`Kept ${path}.`)
   else {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text, { mode: 0o644 })
@@ -110,6 +128,6 @@ function install({ path, text }: InstalledFile): void {
   }
 }
 
-function say(text: string): void {
+export function say(text: string): void {
   process.stdout.write(`${text}\n`)
 }

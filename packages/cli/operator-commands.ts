@@ -15,6 +15,7 @@ export const operatorCommands: Readonly<Record<string, string>> = {
   restore: 'put a backup into an empty data directory',
   move: 'take definitions over from Front50, Gate or a file, or write them into a file',
   dashboards: 'print dashboards for Grafana and alerts for Prometheus',
+  setup: 'setup server: user, units, ports 80 and 443, first administrator, as root',
   install: 'write units for systemd, their user and a first configuration',
   audit: 'verify that no record of the audit log was altered or is missing',
 }

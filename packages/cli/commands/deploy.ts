@@ -1,4 +1,5 @@
 /** `fairlead deploy`: a folder becomes the version that serves. */
+
 import { readFileSync } from 'node:fs'
 import { type Client, pathOf } from '../client.ts'
 import { type CommandContext, defineCommand } from '../command.ts'
@@ -10,6 +11,7 @@ import { exitCodes, Failure, misuse } from '../failure.ts'
 import { toSafeText } from '../output.ts'
 import { type Run, type RunStage, reasonOf } from '../runs.ts'
 import { formatSpan } from '../span.ts'
+import { addressesOf, loadStatus } from './status.ts'
 
 interface StartedDeployment {
   readonly id: string
@@ -17,14 +19,6 @@ interface StartedDeployment {
   readonly version: string
   readonly waitsFor?: string | null
   readonly drift?: readonly { readonly kind: string; readonly name: string }[]
-}
-
-interface AppStatus {
-  readonly environments?: readonly {
-    readonly name: string
-    readonly services?: readonly { readonly hosts?: readonly string[] }[]
-    readonly lastRun?: { readonly version?: string } | null
-  }[]
 }
 
 const shownLines = 20
@@ -103,10 +97,12 @@ export const deploy = defineCommand({
       { id, timeoutMs: timeout, waitsFor: waitsFor ?? undefined },
       context,
     )
-    const hosts = await hostsOf(client, application, environment)
-    if (run.status !== 'SUCCEEDED') throw await failureOf(client, run, { hosts, output })
+    const services =
+      (await environmentOf(client, application, environment).catch(() => undefined))?.services ?? []
+    const [host] = services.flatMap(({ hosts }) => hosts)
+    if (run.status !== 'SUCCEEDED') throw await failureOf(client, run, { host, output })
     const seconds = (Date.now() - startMs) / 1000
-    const addresses = hosts.map((host) => `http://${host}`)
+    const addresses = services.flatMap(addressesOf)
     output.event(
       { type: 'ended', id, status: run.status, version, addresses, seconds },
       `${addresses[0] ?? `${application} ${environment}`} serves ${version} after ${formatSpan(Math.round(seconds * 1000))}`,
@@ -132,7 +128,7 @@ async function upload(
 }
 
 async function environmentOf(client: Client, application: string, name: string | undefined) {
-  const { environments = [] } = await client.get<AppStatus>(pathOf`/apps/${application}`)
+  const { environments = [] } = await loadStatus(client, application)
   return name === undefined ? environments[0] : environments.find((each) => each.name === name)
 }
 
@@ -147,16 +143,10 @@ async function lastImage(
   throw misuse('Nothing was deployed yet.', 'Leave out --no-build.')
 }
 
-/** Hosts that lead to the environment, as far as the instance reports them. */
-async function hostsOf(client: Client, application: string, name: string): Promise<string[]> {
-  const found = await environmentOf(client, application, name).catch(() => undefined)
-  return (found?.services ?? []).flatMap(({ hosts = [] }) => hosts)
-}
-
 async function failureOf(
   client: Client,
   { id, application, status, stages = [], cancellationReason }: Run,
-  { hosts, output }: { hosts: readonly string[]; output: CommandContext['output'] },
+  { host, output }: { host: string | undefined; output: CommandContext['output'] },
 ): Promise<Failure> {
   const failed = stages.filter((stage) => stage.status === 'TERMINAL')
   // The innermost one knows most.
@@ -173,7 +163,7 @@ async function failureOf(
     })
   const lines = stage === undefined ? [] : await lastLines(client, application, stage)
   if (lines.length > 0) output.note(lines.map((line) => `  ${toSafeText(line)}`).join('\n'))
-  const remedy = findRemedy(`${reason}\n${lines.join('\n')}`, { step, host: hosts[0] })
+  const remedy = findRemedy(`${reason}\n${lines.join('\n')}`, { step, host })
   return new Failure(
     exitCodes.failed,
     'DEPLOYMENT_FAILED',

@@ -2,7 +2,7 @@
 import { defineCommand } from '../command.ts'
 import { exitCodes, Failure } from '../failure.ts'
 import { openInBrowser } from '../open-in-browser.ts'
-import { type AppStatus, loadStatus } from './status.ts'
+import { type AppStatus, addressesOf, loadStatus } from './status.ts'
 
 export const open = defineCommand({
   name: 'open',
@@ -21,10 +21,10 @@ export const open = defineCommand({
 
 /** Of the first host. @throws {Failure} when there is none */
 function addressOf({ application, environments }: AppStatus, wanted: string | undefined): string {
-  const [host] = environments
+  const [address] = environments
     .filter(({ name }) => wanted === undefined || name === wanted)
-    .flatMap(({ services }) => services.flatMap(({ hosts }) => hosts))
-  if (host !== undefined) return `https://${host}`
+    .flatMap(({ services }) => services.flatMap(addressesOf))
+  if (address !== undefined) return address
   throw new Failure(exitCodes.failed, 'NO_ADDRESS', `No service of ${application} has a host.`, {
     remedy:
       'Give one a host in .fairlead/app.yml and deploy, or open the console: fairlead open --console',

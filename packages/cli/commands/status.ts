@@ -6,19 +6,34 @@ import { misuse } from '../failure.ts'
 import type { Output } from '../output.ts'
 import { formatSpan } from '../span.ts'
 
+/** A host as it is reached. Times in milliseconds since the epoch. */
+export interface ServedHost {
+  readonly host: string
+  readonly address: string
+  readonly certificate?: {
+    readonly state: string
+    readonly cause?: string
+    readonly endMs?: number
+  }
+}
+
+interface ServiceStatus {
+  readonly name: string
+  readonly version: string | null
+  readonly ready: number
+  readonly wanted: number
+  readonly hosts: readonly string[]
+  /** Empty where the account does not say it. */
+  readonly served: readonly ServedHost[]
+  readonly schedule?: string
+}
+
 export interface AppStatus {
   readonly application: string
   readonly environments: readonly {
     readonly name: string
     readonly account: string
-    readonly services: readonly {
-      readonly name: string
-      readonly version: string | null
-      readonly ready: number
-      readonly wanted: number
-      readonly hosts: readonly string[]
-      readonly schedule?: string
-    }[]
+    readonly services: readonly ServiceStatus[]
     readonly lastRun: {
       readonly id: string
       readonly kind: string
@@ -83,7 +98,7 @@ function describe({ environments }: AppStatus, output: Output): string[] {
       service.name,
       service.version ?? '-',
       service.schedule === undefined ? `${service.ready} of ${service.wanted}` : service.schedule,
-      service.hosts.join(' '),
+      addressesOf(service).join(' '),
     ]),
   )
   const runs = environments.flatMap(({ name, lastRun, waiting }) => [
@@ -94,6 +109,24 @@ function describe({ environments }: AppStatus, output: Output): string[] {
         ]),
     ...waiting.map(({ id, version, reason }) => `${name}: ${version} waits: ${reason} (${id})`),
   ])
-  const table = output.table([['ENVIRONMENT', 'SERVICE', 'VERSION', 'READY', 'HOSTS'], ...rows])
-  return rows.length === 0 ? ['Nothing is deployed yet.', ...runs] : [...table, '', ...runs]
+  const certificates = environments.flatMap(({ services }) =>
+    services.flatMap(({ served }) => served.flatMap(describeCertificate)),
+  )
+  const table = output.table([['ENVIRONMENT', 'SERVICE', 'VERSION', 'READY', 'ADDRESSES'], ...rows])
+  return rows.length === 0
+    ? ['Nothing is deployed yet.', ...runs]
+    : [...table, '', ...certificates, ...runs]
+}
+
+export function addressesOf({ hosts, served }: ServiceStatus): string[] {
+  return served.length > 0
+    ? served.map(({ address }) => address)
+    : hosts.map((host) => `http://${host}`)
+}
+
+function describeCertificate({ host, certificate }: ServedHost): string[] {
+  if (certificate === undefined) return []
+  const { state, cause, endMs } = certificate
+  const end = endMs === undefined ? '' : ` until ${new Date(endMs).toISOString().slice(0, 10)}`
+  return [`${host}: certificate ${state}${end}${cause === undefined ? '' : `: ${cause}`}`]
 }

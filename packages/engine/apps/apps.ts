@@ -185,8 +185,12 @@ export class Apps {
   /** @throws {PortError} 404 for an app that was not deployed by a file */
   async status(application: string, as: Caller): Promise<JsonObject> {
     const { app, stored } = this.#known(application)
-    const groups = await this.#context.ports.infrastructure.serverGroups(application, as)
-    return statusOf({ app, stored, groups, store: this.#store, engine: this.#engine })
+    const { infrastructure } = this.#context.ports
+    const [groups, balancers] = await Promise.all([
+      infrastructure.serverGroups(application, as),
+      infrastructure.loadBalancers(application, as),
+    ])
+    return statusOf({ app, stored, groups, balancers, store: this.#store, engine: this.#engine })
   }
 
   /** Deploys a version again, as its file had it, without its release. @throws {PortError} 400 naming the versions that are kept */
@@ -538,6 +542,7 @@ export class Apps {
       app: { application: here.application, digest: '', environments: [here] },
       stored: { file: '', digest: '', isEjected: false },
       groups,
+      balancers: [],
       store: this.#store,
       engine: this.#engine,
     })

@@ -1,5 +1,5 @@
 /** State of an app: what serves in each environment, its last run, and what waits for whom. */
-import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
+import { definedOf, fieldOf, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import type { AppHere, ServiceHere } from '@fairlead/model/app-file/merge-environment.ts'
 import { describeJudgment } from '@fairlead/model/environments/holds.ts'
 import {
@@ -20,16 +20,28 @@ interface StatusParts {
   readonly stored: StoredApp
   /** Server groups of the application that the caller may see. */
   readonly groups: readonly JsonObject[]
+  /** Its load balancers, in the same way. */
+  readonly balancers: readonly JsonObject[]
   readonly store: AppStore
   readonly engine: Engine
 }
 
 const runsLookedAt = 20
 
-export function statusOf({ app, stored, groups, store, engine }: StatusParts): JsonObject {
+export function statusOf({
+  app,
+  stored,
+  groups,
+  balancers,
+  store,
+  engine,
+}: StatusParts): JsonObject {
   const running = runningOf(groups.map(toGroup)).clusters
   const environments = app.environments.map((here) => {
-    const services = here.services.map((service) => toService(here, service, running))
+    const services = here.services.map((service) => ({
+      ...toService(here, service, running),
+      served: servedOf(here, service, balancers),
+    }))
     const runs = store.runs(app.application, here.environment, runsLookedAt)
     const load = (run: AppRun) => engine.options.store.load(run.executionId)
     const [last] = runs
@@ -76,6 +88,18 @@ function toService(
     hosts: hosts.map(({ host, path }) => (path === '/' ? host : host + path)),
     ...definedOf({ schedule: schedule?.crontab }),
   }
+}
+
+/** Hosts as they are reached, with their certificates; those that a provider says nothing about are not known. */
+function servedOf(
+  here: AppHere,
+  { name }: ServiceHere,
+  balancers: readonly JsonObject[],
+): JsonObject[] {
+  const wanted = clusterOf(here, name)
+  return balancers
+    .filter((each) => each['name'] === wanted && each['account'] === here.account)
+    .flatMap((each) => objectsOf(fieldOf(each, 'served')))
 }
 
 function toRun(run: AppRun, execution: Execution | undefined): JsonObject {

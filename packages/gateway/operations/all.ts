@@ -85,11 +85,10 @@ const rows: readonly (readonly [
     'Owners of pipelines, clusters and permissions. Tasks create, change and delete them.',
     [...applicationOperations, ...environmentOperations, ...deliveryOperations],
   ],
-  ['Apps', 'Folders from which images of apps are built.', appSourceOperations],
   [
     'Apps',
-    'What app files compile to, with deployments, rollbacks and state of each environment.',
-    appOperations,
+    'What app files compile to, with the folders that images are built of, deployments, rollbacks and state of each environment.',
+    [...appOperations, ...appSourceOperations],
   ],
   [
     'Pipelines',

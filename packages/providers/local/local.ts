@@ -42,6 +42,7 @@ import { Containers } from './containers.ts'
 import { Desired } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
 import { FrontCertificates } from './front/front-certificates.ts'
+import { findServedHosts } from './front/served-hosts.ts'
 import { toDesiredFronts } from './front/wanted-fronts.ts'
 import { createImageArtifacts } from './image-artifacts.ts'
 import { createImageReads, imageRoutes } from './local-images.ts'
@@ -149,6 +150,7 @@ export class LocalProvider implements CloudProvider {
     this.#secrets = secrets
     this.dataDir = dataDir
     this.#readings = new Readings({
+      servedHosts: () => findServedHosts({ desired, settings, dataDir }, this.hostCertificates()),
       desired,
       reconciler,
       agent,

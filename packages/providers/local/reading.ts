@@ -22,6 +22,7 @@ import type {
   LocalJob,
   LocalSite,
 } from './desired.ts'
+import type { ServedHost } from './front/served-hosts.ts'
 import { dnsNameOf } from './machine.ts'
 import { toProgramView } from './program.ts'
 import type { Observation } from './reconciler.ts'
@@ -283,11 +284,13 @@ export type BalancerUser = readonly [
 /**
  * @param users Called by those who need them
  * @param problems Why listeners are not open
+ * @param served Where its hosts are reached
  */
 export function toLoadBalancer(
   balancer: LocalBalancer,
   users: () => readonly BalancerUser[],
   problems: readonly string[],
+  served: readonly ServedHost[] | undefined,
 ): LoadBalancer {
   const { account, region, name, listeners, health, isInternal } = balancer
   return {
@@ -318,6 +321,7 @@ export function toLoadBalancer(
       },
       problems,
       ...siteView(balancer.site),
+      ...definedOf({ served }),
     },
   }
 }

@@ -1,4 +1,5 @@
 /** Readings of this machine's resources, kept as long as they show the same. */
+
 import type { Instance, Job, LoadBalancer, ServerGroup } from '../infrastructure/model.ts'
 import {
   type Desired,
@@ -7,6 +8,7 @@ import {
   type LocalJob,
   placeKey,
 } from './desired.ts'
+import type { ServedHost } from './front/served-hosts.ts'
 import {
   type BalancerUser,
   type InstanceReading,
@@ -25,6 +27,8 @@ export interface ReadingParts {
   readonly reconciler: { readonly observation: Observation }
   readonly agent: { problem(): string | undefined }
   readonly volumes: Pick<Volumes, 'viewsOf'>
+  /** By the key of the load balancer. */
+  readonly servedHosts: () => ReadonlyMap<string, readonly ServedHost[]>
   readonly accounts: readonly Pick<LocalAccountSettings, 'name' | 'startLimits'>[]
 }
 
@@ -72,6 +76,7 @@ export class Readings {
       group,
       desired.instancesOf(group).map((instance) => [instance, this.#stateOf(instance)] as const),
     ]
+    const served = this.#parts.servedHosts()
     return [...desired.all('balancers')].map((balancer) => {
       const { account, region, name } = balancer
       const isUser = (group: LocalGroup) =>
@@ -81,6 +86,7 @@ export class Readings {
         balancer,
         users,
         reconciler.observation.closed.get(placeKey(balancer)) ?? [],
+        served.get(placeKey(balancer)),
       )
     })
   }

@@ -151,6 +151,7 @@ function openReadings() {
     desired,
     reconciler,
     agent,
+    servedHosts: () => new Map(),
     volumes: { viewsOf: () => [] },
     accounts,
   })

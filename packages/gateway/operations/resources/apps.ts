@@ -178,6 +178,7 @@ export const appOperations: Operation[] = [
   }),
   apps.post('planApp', `${path}/plan`, 'Check an app file', {
     demands: readsApplication,
+    changesNothing: true,
     description: 'What a deployment of the file would create or change. Nothing is written.',
     forward: `orca ${path}/plan`,
     body: PlanRequest,

@@ -34,9 +34,10 @@ const StartedDeviceLogin = model('DeviceLogin', {
 
 const TakeDeviceToken = model('DeviceTokenRequest', { deviceCode: nonEmpty })
 
+const switchedOff = 'API tokens are switched off.'
 const device = operationsWith({
   demands: open('caller only'),
-  errors: { 404: 'API tokens are switched off.' },
+  errors: { 404: switchedOff },
 })
 
 export const deviceLoginOperations: Operation[] = [
@@ -72,6 +73,7 @@ export const deviceLoginOperations: Operation[] = [
     },
     answer: z.string(),
     answerType: 'text/html',
+    errors: { 404: switchedOff },
   }),
   device.post('decideDeviceLogin', '/auth/device/decision', 'Confirm or reject a login', {
     description: 'What the page sends: `code`, and `decision`, which is `allow` or `reject`.',
@@ -84,7 +86,10 @@ export const deviceLoginOperations: Operation[] = [
     handle: decide,
     answer: z.string(),
     answerType: 'text/html',
-    errors: { 403: 'The caller may not create API tokens, or is a program with a token.' },
+    errors: {
+      403: 'The caller may not create API tokens, or is a program with a token.',
+      404: switchedOff,
+    },
   }),
 ]
 
