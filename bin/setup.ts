@@ -76,7 +76,9 @@ function checkedHost(written: string | undefined): string | undefined {
 
 /** @throws {Misuse} */
 function checkedEmail(written: string | undefined): string | undefined {
-  if (written === undefined || /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(written)) return written
+  const [name = '', domain = '', ...more] = written?.split('@') ?? []
+  const isAddress = name !== '' && domain.includes('.') && more.length === 0
+  if (written === undefined || (isAddress && !/\s/.test(written))) return written
   throw new Misuse('setup', `--email "${written}" is no address, such as you@example.com.`)
 }
 

@@ -257,7 +257,13 @@ function explain(error: CommanderError, args: readonly string[]): Failure {
       near === undefined ? help : `Did you mean --${near}?`,
     )
   }
-  return misuse(sentence.replace(/\s*\n\s*/g, ' '), help)
+  return misuse(
+    sentence
+      .split('\n')
+      .map((line) => line.trim())
+      .join(' '),
+    help,
+  )
 }
 
 function unknownCommand(written: string): Failure {

@@ -1,4 +1,5 @@
 /** Who and where: instance, token, application and environment of a command, by flag, variable, app file and context. */
+
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ConfigFile, type Context, type StoredConfig } from './config-file.ts'
@@ -145,7 +146,7 @@ export function toInstanceUrl(text: string, source: string): string {
     throw misuse(`${source} is no address: "${text}".`, 'Write it as https://fairlead.example')
   if (url.username !== '' || url.password !== '')
     throw misuse(`${source} holds a user or password.`, 'Leave it out; log in with: fairlead login')
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+  return `${url.origin}${url.pathname}`.replace(/(?<!\/)\/+$/, '')
 }
 
 /** A name without a scheme is a server on the internet, unless it is this machine. */

@@ -51,8 +51,8 @@ function chooseEncoding(most: 'gzip' | 'brotli', accepted: string): 'br' | 'gzip
   const offered = accepted
     .toLowerCase()
     .split(',')
-    .map((one) => one.trim().split(/\s*;\s*q=/))
-    .filter(([, quality = '1']) => Number(quality) > 0)
+    .map((one) => one.split(';').map((part) => part.trim()))
+    .filter(([, quality = 'q=1']) => Number(quality.replace('q=', '')) > 0)
     .map(([name]) => name)
   return most === 'brotli' && offered.includes('br')
     ? 'br'

@@ -89,7 +89,8 @@ export class Front implements PortService {
   #addressOf(target: string, port: Port): string {
     if (!target.startsWith('//')) return target
     const { httpPort } = this.#desired
-    const [, host = '', path = ''] = /^\/\/([^/]*)(.*)$/.exec(target) ?? []
+    const [host = '', ...below] = target.slice(2).split('/')
+    const path = below.map((part) => `/${part}`).join('')
     if (port.isSecure || this.#certificates.has(host))
       return `https://${host}${this.#portSuffix}${path}`
     return `http://${host}${httpPort === 80 ? '' : `:${httpPort}`}${path}`

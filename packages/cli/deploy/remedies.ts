@@ -14,13 +14,16 @@ export interface FailedApp {
 
 const causes: readonly Cause[] = [
   {
-    pattern: /ENOSPC|no space left|disk (?:of the data directory|quota)[^.]*(?:full|used up)|507/i,
+    pattern: /ENOSPC|no space left|disk quota|disk of the data directory is|507/i,
     remedy: () => 'Free some space on the disk of the instance, and deploy again.',
   },
   {
-    pattern: /(?:program|command)? ?"?([^\s"]*)"? (?:was )?not found|: not found|exit code 127/i,
-    remedy: ([, name = '']) =>
-      `${name === '' ? 'The program of the command' : `"${name}"`} is not in the image: add its package to package.json, requirements.txt or what else names the packages, or correct "command" in .fairlead/app.yml.`,
+    pattern: /not found|exit code 127/i,
+    remedy: ({ index, input }) => {
+      const before = input.slice(0, index).trimEnd().split(/\s/).at(-1) ?? ''
+      const name = /^"?([\w./@-]+)"?:?$/.exec(before)?.[1] ?? ''
+      return `${name === '' ? 'The program of the command' : `"${name}"`} is not in the image: add its package to package.json, requirements.txt or what else names the packages, or correct "command" in .fairlead/app.yml.`
+    },
   },
   {
     pattern: /nothing listens on port (\d+)(?:[^.]*listens on port ([\d, ]+) instead)?/,
@@ -46,7 +49,7 @@ const causes: readonly Cause[] = [
     remedy: () => 'Raise "memory" of the service in .fairlead/app.yml, such as memory: 1Gi.',
   },
   {
-    pattern: /host .*(?:taken|belongs to|is claimed)/i,
+    pattern: /is taken|belongs to|is claimed/i,
     remedy: () =>
       'Choose another host in .fairlead/app.yml, or remove it from the application that has it.',
   },

@@ -1,4 +1,5 @@
 /** Texts and places of the files that an export writes: one for each definition. */
+
 import { formatYaml } from '@fairlead/base/json/yaml.ts'
 import type { FileKind } from '@fairlead/model/definition-files/file-kinds.ts'
 import type { Definition } from './definition.ts'
@@ -57,6 +58,5 @@ function toFileName(name: string): string {
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, longestName)
-    .replaceAll(/^-+|-+$/g, '')
-  return plain === '' ? 'unnamed' : plain
+  return plain.replaceAll(/^-+|(?<!-)-+$/g, '') || 'unnamed'
 }

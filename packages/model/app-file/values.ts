@@ -1,4 +1,5 @@
 /** Kinds of values in an app file. Examples stand in the JSON schema, and in the errors of wrong values. */
+
 import { readHostPlace } from '@fairlead/base/names/host-name.ts'
 import { z } from 'zod'
 import { toQuartz } from '../schedules/crontab.ts'
@@ -72,7 +73,7 @@ export const folderPath = text
     (path) => !path.startsWith('/') && !path.split(/[/\\]/).includes('..'),
     'it must be a path within the folder',
   )
-  .transform((path) => path.replace(/^(?:\.\/)+|\/+$/g, '') || '.')
+  .transform((path) => path.replace(/^(?:\.\/)+|(?<!\/)\/+$/g, '') || '.')
 
 export const absolutePath = z
   .string()

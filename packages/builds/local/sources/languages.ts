@@ -217,7 +217,7 @@ const venv = '.venv'
 
 function planPython(language: PythonLanguage, { paths }: AppFolder): LanguageBuild {
   const { packages: kind, version: wanted, collectsStatic } = language
-  const exact = /^\s*(?:==|~=|>=)?\s*(3\.\d+)/.exec(wanted?.range ?? '')?.[1]
+  const exact = /^(?:==|~=|>=)?\s*(3\.\d+)/.exec(wanted?.range.trim() ?? '')?.[1]
   const python = step('Python', {
     kind: 'tool',
     programs: ['python3', ...(exact === undefined ? [] : [`python${exact}`])],

@@ -1,4 +1,5 @@
 /** Prepares the build of an uploaded folder: its files for the runner, the steps that its app file and its languages ask for, and its image. */
+
 import { join } from 'node:path'
 import { shellWord } from '@fairlead/base/names/shell-word.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
@@ -72,7 +73,7 @@ async function loadAppFile(
 
 function folderBelow(from: string, { paths, read }: AppFolder): AppFolder {
   if (from === '.') return { paths, read }
-  const prefix = `${from.replace(/\/+$/, '')}/`
+  const prefix = `${from.replace(/(?<!\/)\/+$/, '')}/`
   const below = [...paths].filter((path) => path.startsWith(prefix))
   if (below.length === 0)
     throw new PortError(400, `The folder has no ${from}, which build.from of ${appFilePath} names.`)

@@ -217,9 +217,18 @@ function removeOldest(folder: string): void {
     rmSync(path, { recursive: true, force: true })
 }
 
-/** The second form is for paths that are too long for the first. */
-const pythonLine =
-  /^#!.*\/bin\/python[\d.]*[ \t]*\n|^#!\/bin\/sh\n'''exec' .*\/bin\/python.*\n' '''\n/
+/** Characters of the lines that name Python; the second form is for paths that are too long for the first. */
+function lengthOfPythonLines(text: string): number {
+  const [first = '', second = '', third = ''] = text.split('\n', 3)
+  const program = first.startsWith('#!') ? (first.trim().split('/bin/').at(-1) ?? '') : ''
+  if (/^python[\d.]*$/.test(program)) return first.length + 1
+  const isLong =
+    first === '#!/bin/sh' &&
+    second.startsWith("'''exec' ") &&
+    second.includes('/bin/python') &&
+    third === "' '''"
+  return isLong ? first.length + second.length + third.length + 3 : 0
+}
 
 /**
  * Programs of a virtual environment name their Python by an absolute path, and Python itself is often a link to that of the system; an
@@ -238,12 +247,12 @@ export function makeRelocatable(folder: string): void {
       chmodSync(file, 0o755)
     } else if (found.isFile() && found.size < 64 * 1024) {
       const text = readFileSync(file, 'utf8')
-      const own = pythonLine.exec(text)?.[0]
+      const own = lengthOfPythonLines(text)
       // A text of Python to Python, and a command to the shell.
-      if (own !== undefined)
+      if (own > 0)
         writeFileSync(
           file,
-          `#!/bin/sh\n'''exec' "$(dirname "$0")/python3" "$0" "$@"\n' '''\n${text.slice(own.length)}`,
+          `#!/bin/sh\n'''exec' "$(dirname "$0")/python3" "$0" "$@"\n' '''\n${text.slice(own)}`,
         )
     }
   }

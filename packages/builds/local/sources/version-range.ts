@@ -16,9 +16,10 @@ function fitsAll(given: Numbers, part: string): boolean {
       (compare(given, numbersOf(hyphen[2] ?? '')) <= 0 ||
         isPrefix(numbersOf(hyphen[2] ?? ''), given))
     )
-  const comparators = part.matchAll(
-    /(>=|<=|===?|!=|~=|>|<|~>?|\^|=)?\s*v?(\d+(?:\.(?:\d+|[xX*]))*)/g,
-  )
+  const comparators = part
+    .split(/\s+/)
+    .join(' ')
+    .matchAll(/(>=|<=|===?|!=|~=|>|<|~>?|\^|=)? ?v?(\d+(?:\.(?:\d+|[xX*]))*)/g)
   return [...comparators].every(([, operator = '', text = '']) => fits(given, operator, text))
 }
 

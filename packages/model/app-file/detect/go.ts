@@ -9,9 +9,15 @@ export async function detectGo(folder: AppFolder, wishes: BuildWishes): Promise<
   const path = target === '.' ? module.replace(/\/v\d+$/, '') : target
   const binary = target === allCommands ? 'bin/' : `bin/${path.slice(path.lastIndexOf('/') + 1)}`
   const version = /^go\s+(\d+\.\d+(?:\.\d+)?)/m.exec(manifest)?.[1]
-  const modules = [...manifest.matchAll(/^\s*(?:require\s+)?([\w.-]+\.\w+\/\S+)\s+v\d/gm)].map(
-    ([, name = '']) => name.replace(/\/v\d+$/, ''),
-  )
+  const modules = manifest.split('\n').flatMap((line) => {
+    const [name = '', version = ''] = line
+      .trim()
+      .replace(/^require\s/, '')
+      .trim()
+      .split(/\s+/)
+    const isModule = name.includes('.') && name.includes('/') && /^v\d/.test(version)
+    return isModule ? [name.replace(/\/v\d+$/, '')] : []
+  })
   return {
     language: {
       kind: 'go',

@@ -54,9 +54,10 @@ export function detectSite(pages: string): DetectedApp {
 /** The only port that it exposes is the one of the app. */
 export async function detectContainer(folder: AppFolder, file: string): Promise<DetectedApp> {
   const text = (await folder.read(file)) ?? ''
-  const exposed = [...text.matchAll(/^\s*EXPOSE\s+(.+)$/gim)].flatMap(([, ports = '']) =>
-    ports.trim().split(/\s+/),
-  )
+  const exposed = text.split('\n').flatMap((line) => {
+    const [word = '', ...ports] = line.trim().split(/\s+/)
+    return word.toUpperCase() === 'EXPOSE' ? ports : []
+  })
   const [port, ...others] = new Set(exposed.map((each) => /^(\d{1,5})(?:\/tcp)?$/.exec(each)?.[1]))
   return {
     ...nothing,

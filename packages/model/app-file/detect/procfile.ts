@@ -20,7 +20,13 @@ export function parseProcfile(text: string): Procfile {
         `Line ${index + 1} of Procfile is not "name: command".`,
         'Correct it, for example: web: node server.js',
       )
-    processes.set(name.toLowerCase().replaceAll('_', '-').replace(/-+$/, ''), toExecutable(command))
+    processes.set(
+      name
+        .toLowerCase()
+        .replaceAll('_', '-')
+        .replace(/(?<!-)-+$/, ''),
+      toExecutable(command),
+    )
   })
   const release = processes.get('release')
   processes.delete('release')

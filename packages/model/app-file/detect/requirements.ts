@@ -16,7 +16,8 @@ export async function readRequirements(
   seen.add(path)
   const names: string[] = []
   for (const line of ((await folder.read(path)) ?? '').replaceAll(/\\\r?\n/g, ' ').split(/\r?\n/)) {
-    const text = line.replace(/(?:^|\s)#.*$/, '').trim()
+    const comment = line.search(/(?:^|\s)#/)
+    const text = (comment < 0 ? line : line.slice(0, comment)).trim()
     const included = /^(?:-r|--requirement)[\s=]*(\S+)/.exec(text)?.[1]
     if (included !== undefined)
       names.push(
