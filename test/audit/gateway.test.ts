@@ -92,7 +92,7 @@ test('logins, logouts, changes and refusals are recorded in order', async (t) =>
   ])
   assert.deepEqual([found.at(-1)?.login, found.at(-1)?.reason], ['form', 'refused'])
   const change = found.at(-3) as AuditRecord
-  assert.deepEqual(change.resource, { id: 'p1' })
+  assert.deepEqual(change.resource, { id: 'p1', reason: 'x' })
   assert.deepEqual(change.upstream?.at(-1), { service: 'orca', status: 200 })
   assert.equal(change.login, 'form')
   assert.equal(change.address, '127.0.0.1')
@@ -229,7 +229,7 @@ test('the log holds names only, and no credentials', async (t) => {
     headers,
     body: `{"job":["${canary}body"]}`,
   })
-  await fetch(`${url}/pipelines/p1/cancel?reason=${canary}reason`, { method: 'PUT', headers })
+  await fetch(`${url}/pipelines/p1/cancel?force=${canary}force`, { method: 'PUT', headers })
   await fetch(`${url}/version?token=${canary}read`, {
     headers: { 'x-spinnaker-token': `spk_${canary}token` },
   })
@@ -261,7 +261,7 @@ test('a change names its object from path, query or body', async (t) => {
     job: [{ type: 'destroyServerGroup', password: 'c4n4ry' }],
   })
   await fetch(`${url}/tasks`, { method: 'POST', headers, body })
-  await fetch(`${url}/tasks/cancel?ids=1&ids=2&reason=c4n4ry`, { method: 'PUT', headers })
+  await fetch(`${url}/tasks/cancel?ids=1&ids=2&reason=too+late`, { method: 'PUT', headers })
   await fetch(`${url}/auth/sessions?username=alice`, { method: 'DELETE', headers })
 
   const found = (await events()).filter(({ decision }) => decision !== 'begun').reverse()
@@ -271,7 +271,7 @@ test('a change names its object from path, query or body', async (t) => {
     found.map(({ operation, application, resource }) => [operation, application, resource]),
     [
       ['taskUsingPOST1', 'web', { application: 'web', jobs: 'destroyServerGroup', started }],
-      ['cancelTasksUsingPUT', undefined, { ids: '1, 2' }],
+      ['cancelTasksUsingPUT', undefined, { ids: '1, 2', reason: 'too late' }],
       ['endOtherSessionsUsingDELETE', undefined, { username: 'alice' }],
     ],
   )

@@ -36,7 +36,7 @@ function throwsOf(secret: string, text: string): Record<string, Throw> {
   return {
     'the query of a change': {
       ...put,
-      path: `${put.path}?reason=${text}&token=${text}`,
+      path: `${put.path}?force=${text}&token=${text}`,
       headers: json,
     },
     'the query of a read': { method: 'GET', path: `/version?access_token=${text}`, headers: json },

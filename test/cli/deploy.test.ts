@@ -42,7 +42,7 @@ const mixed = {
   '.fairlead/backends.db': 'data',
   '.env': 'SECRET=1',
   '.env.local': 'SECRET=2',
-  'docs/page.md': 'page',
+  'pages/page.md': 'page',
   'ignored.txt': 'no',
   'node_modules/x/index.js': 'no',
   'out/built.js': 'no',

@@ -394,7 +394,7 @@ const mistakes: readonly Mistake[] = [
     ['check --config', /^The value of --config is missing\./, /check --help$/],
     ['check --config=', /^The value of --config is empty\./, /check --help$/],
     ['user add kim --role=', /^The value of --role is empty\./, /user --help$/],
-    ['check gate.yml', /^"gate\.yml" is too much\./, /check --help$/],
+    ['openapi gate.yml', /^"gate\.yml" is too much\./, /openapi --help$/],
     ['openapi --yaml', /^There is no option --yaml\./, /openapi --help$/],
   ]),
 

@@ -34,6 +34,15 @@ const party = (name: string) =>
 
 /** What has to be set besides, so that the setting counts. Where two belong together, both name the file. */
 const companions: Readonly<Record<string, Record<string, unknown>>> = {
+  'local.front.acme.ca-file': {
+    local: { front: { acme: { email: 'you@example.com', 'ca-file': 'FILE' } } },
+  },
+  'local.front.certificates.0.certificate': {
+    local: { front: { certificates: [{ certificate: 'FILE', key: 'KEY' }] } },
+  },
+  'local.front.certificates.0.key': {
+    local: { front: { certificates: [{ certificate: 'CERTIFICATE', key: 'FILE' }] } },
+  },
   'server.ssl.certificate': tls,
   'server.ssl.certificate-private-key': tls,
   'server.ssl.key-store': {},
@@ -204,6 +213,7 @@ const others: Readonly<Record<string, string>> = {
   'secrets.vault.kubernetes.token-file': 'is read for the first login',
   'bakery.manifests.helmfile': 'is a program, which may be installed later',
   'job.preconfigured.kubernetes.0.propertyFile': 'names a container',
+  'local.front.acme.profile': 'is a name of the authority',
   'kayenta.file.accounts.0.folder': 'is a directory, whose files are read when they are used',
   'kayenta.prometheus.accounts.0.usernamePasswordFile':
     'is read for each query, which names what is wrong',

@@ -60,7 +60,7 @@ test('of a long list, every application counts', () => {
 })
 
 test('of a query, ids and names and nothing else', () => {
-  assert.deepEqual(namesInQuery('/tasks/cancel?ids=1&ids=2&reason=x&token=y&password=z'), {
+  assert.deepEqual(namesInQuery('/tasks/cancel?ids=1&ids=2&force=x&token=y&password=z'), {
     ids: '1, 2',
   })
   assert.deepEqual(namesInQuery('/auth/sessions?username=alice'), { username: 'alice' })

@@ -167,6 +167,7 @@ test('a step that the store refuses is repeated after a pause', (t) => {
   }
   let refusals = 0
   const desired = {
+    groupOf: () => undefined,
     revision: 0,
     all: (kind: string) => (kind === 'instances' ? [instance] : []),
     transact() {
@@ -196,6 +197,7 @@ function startDraining(t: TestContext): (nowMs: number, steadyMs: number) => str
   const instance = { id: 'i-1', account: 'dev', region: 'east', leaving, registered: ['front'] }
   const stages: string[] = []
   const desired = {
+    groupOf: () => undefined,
     // The agent has not seen that the load balancer leaves it out.
     revision: 1,
     all: (kind: string) => (kind === 'instances' ? [instance] : []),

@@ -63,6 +63,7 @@ export const definitionRows: Row[] = [
     ask: 'POST /apps/web/deployments',
     body: { file: 'application: web', image: 'web:1' },
     call: 'orca POST /apps/web/deployments',
+    status: 202,
   },
   {
     id: 'rollBackApp',
@@ -75,6 +76,7 @@ export const definitionRows: Row[] = [
     ask: 'POST /apps/web/promotions',
     body: { to: 'production' },
     call: 'orca POST /apps/web/promotions',
+    status: 202,
   },
   {
     id: 'scaleApp',
