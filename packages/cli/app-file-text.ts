@@ -35,7 +35,7 @@ export function formatAppFile({ name, host, databases, detected, schema }: First
       ? [
           '# release: COMMAND                  # runs once with the new version, before it gets requests',
         ]
-      : []),
+      : [stringify({ release }, { lineWidth: 0 }).trim()]),
     '# env: { LOG_LEVEL: info }',
     '# secrets: [SESSION_KEY]              # values by: fairlead secret set SESSION_KEY',
     attached === ''

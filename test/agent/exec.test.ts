@@ -93,7 +93,7 @@ test('output and programs of an instance', async (t) => {
       toInstance('talker', [
         'sh',
         '-c',
-        'trap "echo bye; exit" TERM; echo hi; while :; do sleep 0.05; done',
+        'trap "echo bye; exit" TERM; echo hi; while :; do sleep 0.05 2>/dev/null & wait; done 2>/dev/null',
       ]),
     ])
     await agent.until('talker', ({ phase }) => phase === 'ready')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer, request as httpRequest } from 'node:http'
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -42,7 +42,7 @@ const mixed = {
   '.fairlead/backends.db': 'data',
   '.env': 'SECRET=1',
   '.env.local': 'SECRET=2',
-  'pages/page.md': 'page',
+  'docs/page.txt': 'page',
   'ignored.txt': 'no',
   'node_modules/x/index.js': 'no',
   'out/built.js': 'no',
@@ -120,10 +120,11 @@ process.on('SIGTERM', () => server.close(() => process.exit(0)))
 `
 
 test('deploy', async (t) => {
-  const fairlead = await startDeployments(t, { hasThread: true })
   const port = await freePort()
+  const front = { http: port, https: await freePort() }
+  const fairlead = await startDeployments(t, { hasThread: true, front })
   const folder = folderOf(t, {
-    '.fairlead/app.yml': `application: site\naccount: dev\nservices:\n  web: { hosts: [site.example], port: ${port}, health: { path: /, start: 10s } }\n`,
+    '.fairlead/app.yml': `application: site\naccount: dev\nservices:\n  web: { hosts: [site.example], health: { path: /, start: 10s } }\n`,
     'package.json': JSON.stringify({ name: 'site', scripts: { start: 'node server.js' } }),
     'server.js': program('one'),
   })
@@ -135,8 +136,10 @@ test('deploy', async (t) => {
   }
   const cli = (...args: string[]): Promise<CliRun> => runCli(args, { env, cwd: folder })
   const page = async () => {
-    const answer = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } })
-    return answer.text()
+    const headers = { host: 'site.example' }
+    const request = httpRequest({ host: '127.0.0.1', port, headers, agent: false }).end()
+    const [answer] = (await once(request, 'response')) as [IncomingMessage]
+    return (await answer.setEncoding('utf8').toArray()).join('')
   }
 
   await t.test(
@@ -144,7 +147,7 @@ test('deploy', async (t) => {
     async () => {
       const { code, stdout, stderr } = await cli('deploy')
       assert.equal(code, 0, stderr)
-      assert.match(stdout, /http:\/\/site\.example serves 1-folder after/)
+      assert.match(stdout, /http:\/\/site\.example:\d+ serves 1-folder after/)
       assert.match(stderr, /Sent 3 of 3 files/)
       assert.ok(!(stderr + stdout).includes('\u001b['), 'no codes of terminals')
       assert.equal(await page(), 'one')

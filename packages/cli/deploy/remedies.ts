@@ -18,7 +18,7 @@ const causes: readonly Cause[] = [
     remedy: () => 'Free some space on the disk of the instance, and deploy again.',
   },
   {
-    pattern: /not found|exit code 127/i,
+    pattern: /(?:was )?not found|exit code 127/i,
     remedy: ({ index, input }) => {
       const before = input.slice(0, index).trimEnd().split(/\s/).at(-1) ?? ''
       const name = /^"?([\w./@-]+)"?:?$/.exec(before)?.[1] ?? ''
