@@ -211,7 +211,11 @@ test('app-scenario 6: with address and token of variables, no file is read or wr
     env: { ...home.env, FAIRLEAD_URL: url, FAIRLEAD_TOKEN: 'spk_given' },
   })
 
-  assert.deepEqual([code, stdout.trim(), [...new Set(seen)]], [0, '[]', ['Bearer spk_given']], stderr)
+  assert.deepEqual(
+    [code, stdout.trim(), [...new Set(seen)]],
+    [0, '[]', ['Bearer spk_given']],
+    stderr,
+  )
   assert.equal(readFileSync(home.file, 'utf8'), 'no JSON')
 })
 

@@ -196,9 +196,7 @@ test('every metric is described, with the labels that it has', async () => {
     accounts,
     lease: { holder: 'a', term: 1 },
     storedBytes: { events: 5 },
-    certificates: [
-      { host: 'a.example', state: 'valid', times: { notBeforeMs: 1, notAfterMs: 2 } },
-    ],
+    certificates: [{ host: 'a.example', state: 'valid', times: { notBeforeMs: 1, notAfterMs: 2 } }],
   }
   const delivered = {
     deploymentFrequency: { deployments: 3 },

@@ -1,5 +1,7 @@
 /** Steps that build an app by its language, and the command that then runs it. */
+
 import { shellWord } from '@fairlead/base/names/shell-word.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type {
   AppFolder,
   DetectedApp,
@@ -55,21 +57,13 @@ function planLanguage(language: Language, folder: AppFolder): LanguageBuild {
 /** Folders of programs that steps of an app file may fill. */
 const ownPrograms = ['bin', 'node_modules/.bin', '.venv/bin']
 
-function planContainer(file: string): LanguageBuild {
-  return {
-    steps: [
-      step('Container tools', {
-        kind: 'tool',
-        programs: ['buildah'],
-        title: 'buildah',
-        versionArguments: ['--version'],
-        advice: `It builds ${file}. Install it with "apt install buildah" on Debian, or let Fairlead build by language: build: procfile, or build.steps, in .fairlead/app.yml.`,
-      }),
-    ],
-    command: undefined,
-    programs: [],
-    environment: {},
-  }
+/** @throws {PortError} 400 always: an image of a container has to be in a registry before it runs here */
+function planContainer(file: string): never {
+  throw new PortError(
+    400,
+    `${file} is not built from a folder. Build it by a job with a container image, which needs buildah ("apt install buildah"), and deploy ` +
+      'that image; or say how the app is built without it: build: {steps: [...]} in .fairlead/app.yml.',
+  )
 }
 
 /** Pages with a server of their own. @param pages Folder */

@@ -184,13 +184,13 @@ func main() {
       'requirements.txt': '',
       '.fairlead/app.yml':
         'application: snake\nservices: {web: {command: python3 -m http.server $PORT --bind 127.0.0.1}}\n',
-      'page.txt': 'python',
+      'page.html': 'python',
     }
     const { folder } = await imageOf('snake', files)
     const address = await run(t, folder)
-    assert.equal(await textOf(`${address}/page.txt`), '200 python')
+    assert.equal(await textOf(`${address}/page.html`), '200 python')
     assert.equal(existsSync(join(folder, '.venv/bin/python3')), true)
-    const again = await imageOf('snake', { ...files, 'page.txt': 'changed' })
+    const again = await imageOf('snake', { ...files, 'page.html': 'changed' })
     assert.match(again.log, /\.venv is that of an earlier build/)
   })
 

@@ -497,10 +497,12 @@ acme(
       const { state, cause, nextMs } = await host()
       assert.equal(state, 'failing')
       assert.match(cause ?? '', /rejectedIdentifier: .*blocked-domain\.example/)
-      pauses.push(Math.floor((nextMs - clock.now) / minuteMs))
+      pauses.push((nextMs - clock.now) / minuteMs)
       move(nextMs - clock.now)
     }
-    assert.deepEqual(pauses, [1, 5, 30])
+    // A tenth is left to chance.
+    for (const [at, least] of [1, 5, 30].entries())
+      assert.ok((pauses[at] ?? 0) >= least && (pauses[at] ?? 0) <= least * 1.1, String(pauses))
   },
 )
 
