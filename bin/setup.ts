@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { readHost } from '@fairlead/base/names/host-name.ts'
+import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { stringify } from 'yaml'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import {
@@ -19,8 +19,7 @@ import {
 
 export const usage = `Usage: fairlead setup server [options]
 
-  --host NAME       name of this machine's Fairlead, such as deploy.example.com; served on 443 with a certificate of its own
-  --email ADDRESS   where Let's Encrypt may write to; given, hosts get certificates
+  --email ADDRESS   where Let's Encrypt may write to; given, hosts of applications get certificates
   --dry-run         print what would be written, and change nothing
 
 As root: creates the user fairlead, its units and a configuration with applications on the ports 80 and 443, creates the first
@@ -28,7 +27,6 @@ administrator, starts everything, and prints the address to open. What exists st
 `
 
 const options = {
-  host: { type: 'string' },
   email: { type: 'string' },
   'dry-run': { type: 'boolean', default: false },
 } as const
@@ -37,17 +35,12 @@ const administrator = 'admin'
 const dataDir = '/var/lib/fairlead/data'
 const port = 8084
 
-interface ServerWishes {
-  readonly host: string | undefined
-  readonly email: string | undefined
-}
-
 export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, { command: 'setup', options, words: 1 })
   choose({ server: true }, positionals[0] ?? '', 'setup')
-  const wishes = { host: checkedHost(values.host), email: checkedEmail(values.email) }
+  const email = checkedEmail(values.email)
   const program = programWords()
-  const files = filesFor(program, configOf(wishes))
+  const files = filesFor(program, configOf(email))
   if (values['dry-run']) {
     say(files.map(({ path, text }) => `# ${path}\n${text}`).join('\n'))
     return 0
@@ -62,16 +55,8 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   const password = createAdministrator(program)
   execFileSync('systemctl', ['enable', '--now', 'fairlead'], { stdio: 'inherit' })
-  say(lastWords(wishes, password))
+  say(lastWords(password))
   return 0
-}
-
-/** @throws {Misuse} */
-function checkedHost(written: string | undefined): string | undefined {
-  if (written === undefined) return undefined
-  const host = readHost(written)
-  if (typeof host === 'string') throw new Misuse('setup', `--host "${written}" ${host}.`)
-  return host.name
 }
 
 /** @throws {Misuse} */
@@ -82,16 +67,11 @@ function checkedEmail(written: string | undefined): string | undefined {
   throw new Misuse('setup', `--email "${written}" is no address, such as you@example.com.`)
 }
 
-function configOf({ host, email }: ServerWishes): string {
-  const front = {
-    ...(host !== undefined && { 'instance-host': host }),
-    ...(email !== undefined && { acme: { email } }),
-  }
+function configOf(email: string | undefined): string {
   const settings = {
-    ...(host !== undefined && { server: { 'forward-headers-strategy': 'framework' } }),
     local: {
-      ...(Object.keys(front).length > 0 && { front }),
-      accounts: [{ name: 'local', front: { address: '0.0.0.0', http: 80, https: 443 } }],
+      ...(email !== undefined && { front: { acme: { email } } }),
+      accounts: [{ name: standalone.account, front: { address: '0.0.0.0', http: 80, https: 443 } }],
     },
   }
   return `# The configuration of Fairlead, written by fairlead setup server. Apply changes with: systemctl reload fairlead
@@ -133,20 +113,7 @@ function createAdministrator(program: readonly string[]): string | undefined {
   return password
 }
 
-function lastWords({ host, email }: ServerWishes, password: string | undefined): string {
-  const isOpen = host !== undefined && email !== undefined
-  const address =
-    host === undefined
-      ? [
-          `Open http://127.0.0.1:${port} from your machine through SSH:`,
-          `  ssh -L ${port}:127.0.0.1:${port} ${hostname()}`,
-        ]
-      : [
-          `Open ${isOpen ? 'https' : 'http'}://${host} once its DNS record names this machine.`,
-          ...(isOpen
-            ? []
-            : ['  Without --email, no certificate is ordered; see docs/guides/certificates.md.']),
-        ]
+function lastWords(password: string | undefined): string {
   const login =
     password === undefined
       ? []
@@ -154,7 +121,13 @@ function lastWords({ host, email }: ServerWishes, password: string | undefined):
           `Log in as ${administrator} with ${password}`,
           '  It is shown this once: fairlead user passwd changes it.',
         ]
-  return ['', ...address, ...login, ...firewallHint()].join('\n')
+  return [
+    '',
+    `Open http://127.0.0.1:${port} from your machine through SSH:`,
+    `  ssh -L ${port}:127.0.0.1:${port} ${hostname()}`,
+    ...login,
+    ...firewallHint(),
+  ].join('\n')
 }
 
 function firewallHint(): string[] {

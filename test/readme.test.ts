@@ -15,6 +15,8 @@ import { startInstance } from './support/instance.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
+const byScript = 'docs/guides/by-script.md'
+
 /** Root becomes somebody without rights, unless that user cannot read the clone. */
 const strangerId = 65_534
 const canBecomeStranger =
@@ -32,7 +34,8 @@ const newcomer = {
 }
 
 test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a succeeded pipeline`, async (t) => {
-  const [install = '', use = ''] = blocksOf('README.md', 'Quick start')
+  const [install = ''] = blocksOf('README.md', 'Quick start')
+  const [use = ''] = blocksOf(byScript, 'Quick start')
   const [clean = '', start = ''] = install.split('\n')
   assert.equal(clean, 'npm ci')
   const { port, env } = await startInstance(t, { command: start, cwd: root, uid, env: newcomer })
@@ -48,7 +51,7 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
   assert.equal(output.trim().split('\n').at(-1), '"status":"SUCCEEDED"')
 
   await t.test('a deployment serves the first version, then the second', async () => {
-    const [deploy = ''] = blocksOf('README.md', 'Deploy something')
+    const [deploy = ''] = blocksOf(byScript, 'Deploy something')
     const [definitions = ''] = /^PASSWORD=.*?; }$/ms.exec(commands) ?? []
     // Those of the default account are not for load balancers.
     const { last: balancer } = await claimPorts()
@@ -96,7 +99,7 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
 })
 
 test('the request of the quick start fails at a redirect', async (t) => {
-  const [, use = ''] = blocksOf('README.md', 'Quick start')
+  const [use = ''] = blocksOf(byScript, 'Quick start')
   const redirecting = createServer((_request, response) =>
     response.writeHead(302, { location: '/login' }).end(),
   )
