@@ -132,3 +132,56 @@ test('without root or without systemd, nothing is installed', (t) => {
   )
   assert.ok(!existsSync('/etc/systemd/system/fairlead.service'))
 })
+
+/** On a copy of /etc, without a network: a service manager that starts the unit of the server as its user, and then everything twice. */
+const firstServer = `set -e
+mount -t tmpfs none /mnt
+for folder in etc var/lib; do
+  mkdir -p /mnt/upper/$folder /mnt/work/$folder
+  mount -t overlay overlay -o lowerdir=/$folder,upperdir=/mnt/upper/$folder,workdir=/mnt/work/$folder /$folder
+done
+mount -t tmpfs none /run && mkdir -p /run/systemd/system
+mount -t tmpfs none /opt && mkdir /opt/fairlead && mount --bind "$1" /opt/fairlead
+ip link set lo up
+mkdir /mnt/bin
+cat > /mnt/bin/systemctl <<'END'
+#!/bin/sh
+[ "$1" = enable ] && mkdir /mnt/started 2>/dev/null || exit 0
+cd /var/lib/fairlead
+start=$(sed -n 's/^ExecStart=//p' /etc/systemd/system/fairlead.service)
+FAIRLEAD_DATA_DIR=/var/lib/fairlead/data setpriv --reuid fairlead --regid fairlead --init-groups \\
+  --inh-caps +net_bind_service --ambient-caps +net_bind_service sh -c "exec $start" >/mnt/log 2>&1 &
+END
+chmod +x /mnt/bin/systemctl
+PATH=/mnt/bin:$PATH
+setup() { "$2" /opt/fairlead/bin/fairlead.js setup server --email ops@example.com; }
+cd /
+setup "$@" | tee /mnt/first
+until curl --silent http://127.0.0.1:8084/health | grep -q UP; do sleep 0.2; done
+password=$(sed -n 's/^Log in as admin with //p' /mnt/first)
+curl --silent --fail --user "admin:$password" http://127.0.0.1:8084/auth/user | grep -o '"username":"admin"'
+echo again
+setup "$@"
+pkill -u fairlead`
+
+test('app-scenario 136: a server is set up once, however often', (t) => {
+  const isRoot = process.getuid?.() === 0
+  if (!isRoot || spawnSync('unshare', ['--mount', '--net', 'true']).status !== 0)
+    return t.skip('it needs root, and mounts of its own')
+  const { stdout, stderr } = spawnSync(
+    'unshare',
+    [
+      ...['--mount', '--net', '--pid', '--fork', '--mount-proc', 'bash', '-c', firstServer, 'bash'],
+      ...[root, '/opt/fairlead/node_modules/.bin/node'],
+    ],
+    { encoding: 'utf8' },
+  )
+  const [first = '', again = ''] = stdout.split('\nagain\n')
+  assert.match(first, /^Created the user fairlead\.$/m, stderr)
+  assert.match(first, /^Wrote \/etc\/fairlead\/fairlead\.yml\.$/m)
+  assert.match(first, /^"username":"admin"$/m)
+  assert.match(again, /^The user fairlead exists\.$/m, stderr)
+  assert.equal(again.match(/is up to date\.$/gm)?.length, 4, again)
+  assert.match(again, /^There are users already; none was created\.$/m)
+  assert.doesNotMatch(again, /Log in as|Wrote/)
+})
