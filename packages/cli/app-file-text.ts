@@ -1,27 +1,17 @@
 /** A first app file, with comments that say what else it may have. */
-import type { AttachmentType } from '@fairlead/model/app-file/app-file.ts'
 import type { DetectedApp } from '@fairlead/model/app-file/detect/detected.ts'
 import { stringify } from 'yaml'
 
 export interface FirstAppFile {
   readonly name: string
   readonly host: string
-  readonly databases: readonly AttachmentType[]
   readonly detected: DetectedApp
   /** Address of the JSON schema, for editors. */
   readonly schema: string | undefined
 }
 
-const names: Readonly<Record<AttachmentType, string>> = {
-  postgresql: 'db',
-  mariadb: 'db',
-  redis: 'cache',
-  valkey: 'cache',
-}
-
-export function formatAppFile({ name, host, databases, detected, schema }: FirstAppFile): string {
+export function formatAppFile({ name, host, detected, schema }: FirstAppFile): string {
   const { because, title, release, language } = detected
-  const attached = databases.map((type) => `${names[type]}: ${type}`).join(', ')
   const lines = [
     ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`]),
     `# Found: ${title}${because.length === 0 ? '' : ` (${because.join(', ')})`}. Deploy it with: fairlead deploy`,
@@ -38,9 +28,6 @@ export function formatAppFile({ name, host, databases, detected, schema }: First
       : [stringify({ release }, { lineWidth: 0 }).trim()]),
     '# env: { LOG_LEVEL: info }',
     '# secrets: [SESSION_KEY]              # values by: fairlead secret set SESSION_KEY',
-    attached === ''
-      ? '# attach: { db: postgresql }         # a database; its address is in DATABASE_URL'
-      : `attach: { ${attached} }`,
     '# environments:                       # the first is the target of deploy',
     `#   staging: { hosts: [staging.${host}] }`,
     '#   production: {}',

@@ -66,14 +66,12 @@ test('app-scenario 35: a second init leaves the file unchanged, unless forced', 
 test('without a terminal, what was found answers', async (t) => {
   const folder = makeFolder(t, express)
 
-  const { stdout } = await runIn(folder, 'init --database postgresql --output json')
+  const { stdout } = await runIn(folder, 'init --output json')
 
   assert.partialDeepStrictEqual(JSON.parse(stdout), {
-    ...{ application: 'myshop', host: 'myshop.localhost', databases: ['postgresql'] },
+    ...{ application: 'myshop', host: 'myshop.localhost' },
     found: { title: 'Node (Express) with npm', because: ['package.json', 'package-lock.json'] },
   })
-  const text = readFileSync(join(folder, '.fairlead/app.yml'), 'utf8')
-  assert.match(text, /^attach: \{ db: postgresql \}$/m)
 })
 
 test('a Procfile becomes services', async (t) => {

@@ -19,6 +19,8 @@ interface StartedDeployment {
   readonly version: string
   readonly waitsFor?: string | null
   readonly drift?: readonly { readonly kind: string; readonly name: string }[]
+  /** Keys of the file that have no effect on the instance. */
+  readonly notes?: readonly string[]
 }
 
 const shownLines = 20
@@ -81,9 +83,10 @@ export const deploy = defineCommand({
       revision === undefined
         ? await send(found.folder)
         : await withRevision(found.folder, revision, send)
-    const { id, version, environment, waitsFor, drift = [] } = started
+    const { id, version, environment, waitsFor, drift = [], notes = [] } = started
     output.event({ type: 'started', id, application, environment, version })
     output.note(`Deployment ${id}: ${application} ${version} to ${environment}`)
+    for (const note of notes) output.note(`Without effect: ${note}`)
     if (drift.length > 0 && session.flags.yes !== true)
       output.note(
         `Edited elsewhere and kept: ${drift.map(({ kind, name }) => `${kind} ${name}`).join(', ')}. --yes overwrites.`,

@@ -1,19 +1,16 @@
 /** `fairlead init`: looks at the folder, asks at most three questions, and writes the app file. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { AttachmentType } from '@fairlead/model/app-file/app-file.ts'
 import type { AppFolder, DetectedApp } from '@fairlead/model/app-file/detect/detected.ts'
 import { type CommandContext, defineCommand } from '../command.ts'
 import { exitCodes, Failure, misuse } from '../failure.ts'
 
 const appFilePath = '.fairlead/app.yml'
-const databaseTypes = ['postgresql', 'mariadb', 'redis', 'valkey'] as const
 
 interface InitFlags {
   readonly force: boolean
   readonly name: string | undefined
   readonly host: string | undefined
-  readonly database: string | undefined
   readonly program: string | undefined
 }
 
@@ -21,17 +18,11 @@ export const init = defineCommand({
   name: 'init',
   summary: 'look at this folder and write .fairlead/app.yml',
   group: 'app',
-  help: 'Asks for name, host and database. Without a terminal, flags or what was found answer.',
+  help: 'Asks for name and host. Without a terminal, flags or what was found answer.',
   options: {
     force: { type: 'switch', summary: 'replace an existing file' },
     name: { type: 'text', value: 'NAME', summary: 'name of the application' },
     host: { type: 'text', value: 'HOST', summary: 'name of the host, such as shop.example' },
-    database: {
-      type: 'text',
-      value: 'TYPE',
-      summary: 'database beside it',
-      choices: [...databaseTypes, 'none'],
-    },
     program: { type: 'text', value: 'FOLDER', summary: 'program of several in cmd/ of Go' },
   },
   run: async (context, flags) => {
@@ -52,14 +43,13 @@ export const init = defineCommand({
       )
     const name = await askName(context, folder, flags)
     const host = await askHost(context, name, flags)
-    const databases = await askDatabase(context, detected, flags)
     const { formatAppFile } = await import('../app-file-text.ts')
-    const text = formatAppFile({ name, host, databases, detected, schema: schemaAddress(context) })
+    const text = formatAppFile({ name, host, detected, schema: schemaAddress(context) })
     await checkText(text)
     mkdirSync(join(context.cwd, '.fairlead'), { recursive: true })
     writeFileSync(file, text)
     context.output.result(
-      { file: appFilePath, application: name, host, databases, found: detected },
+      { file: appFilePath, application: name, host, found: detected },
       `${appFilePath} is written. Deploy with: fairlead deploy`,
     )
     return exitCodes.done
@@ -151,29 +141,6 @@ async function askHost(
     flag: '--host',
     default: local,
     check,
-  })
-}
-
-async function askDatabase(
-  { questions }: CommandContext,
-  { databases }: DetectedApp,
-  { database }: InitFlags,
-): Promise<readonly AttachmentType[]> {
-  const given = databaseTypes.find((type) => type === database)
-  if (given !== undefined) return [given]
-  if (database !== undefined || !questions.canAsk) return []
-  const usual = databases.length === 0 ? [] : [databases]
-  const single = databaseTypes
-    .map((type) => [type])
-    .filter((types) => types.join() !== databases.join())
-  const choices = [...usual, [], ...single].map((types) => ({
-    name: types.length === 0 ? 'none' : types.join(' and '),
-    value: types,
-  }))
-  return questions.choose<readonly AttachmentType[]>({
-    message: 'Database beside it',
-    flag: '--database',
-    choices,
   })
 }
 

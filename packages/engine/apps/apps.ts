@@ -336,11 +336,6 @@ export class Apps {
           source: `secret ${secret}`,
           isSet: secrets.isSet(secret, { application, account: here.account }),
         })),
-        ...here.attach.map(({ name, variable }) => ({
-          name: variable,
-          value: '******',
-          source: `database ${name}`,
-        })),
         ...['PORT', 'HOST'].map((name) => ({ name, value: null, source: 'instance' })),
       ],
     }
@@ -442,6 +437,7 @@ export class Apps {
         `The file is that of the application "${app.application}", and was sent for "${application}".`,
       )
     const here = chooseEnvironment(app, environment)
+    this.#refuseDatabases(here)
     this.#checkSecrets(here)
     const accounts = await ports.infrastructure.accounts(as)
     const placeOf = ({ account }: AppHere) => readAccountPlace(accounts, account)
@@ -455,6 +451,17 @@ export class Apps {
       ? []
       : planObjects(compiled, present, this.#store.objects(application))
     return { app, here, placeOf, objects, isEjected }
+  }
+
+  /** @throws {PortError} 400 for databases, which are not run beside an app */
+  #refuseDatabases({ attach }: AppHere): void {
+    const [first] = attach
+    if (first === undefined) return
+    const { name, variable } = first
+    throw new PortError(
+      400,
+      `attach.${name}: Fairlead runs no databases. Run it yourself, remove it from attach, and give its address as a secret: secrets: [${variable}], and fairlead secret set ${variable}`,
+    )
   }
 
   /** @throws {PortError} 400 naming all that are missing */
@@ -730,14 +737,10 @@ function toPlanView({ app, here, objects, isEjected }: PlannedApp): JsonObject {
 }
 
 /** What of the file has no effect here, for people. */
-function notesOf({ attach, registry, services, promote }: AppHere): string[] {
+function notesOf({ registry, services, promote }: AppHere): string[] {
   const limited = services.filter(({ cpu }) => cpu !== undefined).map(({ name }) => name)
   const canary = promote?.canary as { readonly config?: string | undefined } | undefined
   return [
-    ...attach.map(
-      ({ name, variable }) =>
-        `attach.${name}: no database is started; run one, and give its address as ${variable} in secrets.`,
-    ),
     ...(registry === undefined ? [] : ['registry: the image stays in the image store.']),
     ...(limited.length === 0 ? [] : [`cpu of ${limited.join(', ')}: processors are not limited.`]),
     ...(canary?.config === undefined ? [] : ['promote.canary.config: no analysis is made.']),
