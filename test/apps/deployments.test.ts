@@ -248,7 +248,10 @@ test('apps', async (t) => {
       const before = await serviceOf('web')
       const status = await run('status')
       assert.equal(status.code, 0, status.stderr)
-      assert.match(status.stdout, /^production +web +\d\.\d\.0 +1 of 1 +shop\.example$/m)
+      assert.match(
+        status.stdout,
+        /^production +web +\d\.\d\.0 +1 of 1 +http:\/\/shop\.example:\d+$/m,
+      )
 
       const refused = await run('rollback')
       assert.deepEqual([refused.code, refused.stdout], [7, ''])
