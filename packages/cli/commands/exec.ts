@@ -6,7 +6,7 @@ import { misuse } from '../failure.ts'
 
 export const exec = defineCommand({
   name: 'exec',
-  summary: 'Run a program in an instance',
+  summary: 'run a program in an instance',
   group: 'app',
   words: '[service]',
   options: {
@@ -35,7 +35,7 @@ export const exec = defineCommand({
 
 export const run = defineCommand({
   name: 'run',
-  summary: 'Run a command once, as the serving version runs',
+  summary: 'run a command once, as the serving version runs',
   group: 'app',
   words: '[command...]',
   passesThrough: true,

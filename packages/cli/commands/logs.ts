@@ -23,7 +23,7 @@ const overlapMs = 2000
 
 export const logs = defineCommand({
   name: 'logs',
-  summary: 'Show or follow what the instances print',
+  summary: 'show or follow what the instances print',
   group: 'app',
   words: '[service]',
   options: {
