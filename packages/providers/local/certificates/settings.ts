@@ -6,7 +6,7 @@ import {
   type SettingValues,
   setting,
 } from '@fairlead/base/settings/setting.ts'
-import { readExplained } from '@fairlead/base/storage/file-fault.ts'
+import { readAuthorities } from '@fairlead/base/tls/read-authorities.ts'
 import { z } from 'zod'
 
 /** Names of directories. Production is the default; staging issues certificates that no browser trusts. */
@@ -104,19 +104,10 @@ export function toAcmeSettings(
   return {
     ...rest,
     directory,
-    roots: caFile === undefined ? undefined : loadRoots(caFile, report),
+    roots: readAuthorities(caFile, 'local.front.acme.ca-file', report),
     binding:
       bindingKid === undefined || bindingHmac === undefined
         ? undefined
         : { kid: bindingKid, hmac: bindingHmac },
-  }
-}
-
-function loadRoots(file: string, report: SettingsReport): string | undefined {
-  try {
-    return readExplained(file).toString('utf8')
-  } catch (error) {
-    report.problem('local.front.acme.ca-file', (error as Error).message)
-    return undefined
   }
 }
