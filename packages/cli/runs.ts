@@ -114,36 +114,65 @@ export async function followRun(
   const forget = interrupts.beforeEnd(() =>
     output.note(`The run goes on. Follow it with: fairlead watch ${id}`),
   )
-  const startMs = Date.now()
-  let reachedMs = startMs
   try {
-    for (;;) {
-      try {
-        const run = await loadRun(client, id)
-        reachedMs = Date.now()
+    return await pollRun(client, id, {
+      ...{ output, timeoutMs, pollMs, noun: 'run' },
+      show: (run) => {
         for (const stage of run.stages ?? []) showStage(tree, stage, id)
-        if (isOver(run)) return run
-      } catch (error) {
-        if (!isAway(error) || Date.now() - reachedMs > patienceMs) throw error
-        output.detail(`${(error as Failure).message} Trying again.`)
-      }
-      const leftMs = startMs + timeoutMs - Date.now()
-      if (leftMs <= 0) throw timedOut(id, timeoutMs)
-      await sleep(Math.min(pollMs, leftMs))
-    }
+      },
+      pause: sleep,
+    })
   } finally {
     forget()
     tree.close()
   }
 }
 
-function timedOut(id: string, timeoutMs: number): Failure {
-  return new Failure(
-    exitCodes.timeout,
-    'TIMEOUT',
-    `The run ${id} has not ended within ${formatSpan(timeoutMs)}; it goes on.`,
-    { remedy: `Follow it with: fairlead watch ${id}` },
-  )
+interface Polling {
+  readonly output: Output
+  readonly timeoutMs: number
+  readonly pollMs: number
+  /** What a message calls it. */
+  readonly noun: 'run' | 'deployment'
+  /** Called before the run is read each time. */
+  readonly begin?: () => Promise<void>
+  readonly show: (run: Run) => Promise<void> | void
+  readonly pause: (ms: number) => Promise<unknown>
+}
+
+/**
+ * Reads a run until it ends. An instance that restarts meanwhile is waited for.
+ *
+ * @throws {Failure} with 6 after `timeoutMs`, with 5 when the instance stays away
+ */
+export async function pollRun(
+  client: Client,
+  id: string,
+  { output, timeoutMs, pollMs: longestMs, noun, begin, show, pause }: Polling,
+): Promise<Run> {
+  const startMs = Date.now()
+  let reachedMs = startMs
+  for (;;) {
+    await begin?.()
+    try {
+      const run = await loadRun(client, id)
+      reachedMs = Date.now()
+      await show(run)
+      if (isOver(run)) return run
+    } catch (error) {
+      if (!isAway(error) || Date.now() - reachedMs > patienceMs) throw error
+      output.detail(`${(error as Failure).message} Trying again.`)
+    }
+    const leftMs = startMs + timeoutMs - Date.now()
+    if (leftMs <= 0)
+      throw new Failure(
+        exitCodes.timeout,
+        'TIMEOUT',
+        `The ${noun} ${id} has not ended within ${formatSpan(timeoutMs)}; it goes on.`,
+        { remedy: `Follow it with: fairlead watch ${id}` },
+      )
+    await pause(Math.min(longestMs, leftMs))
+  }
 }
 
 /** Failures that a restart does not explain. */
@@ -160,7 +189,8 @@ function isAway(error: unknown): boolean {
   )
 }
 
-function showStage(tree: ProgressTree, stage: RunStage, id: string): void {
+/** @param waiting What it waits for, where it does not fail */
+export function showStage(tree: ProgressTree, stage: RunStage, id: string, waiting?: string): void {
   const { name, type, status, parentStageId } = stage
   const isJudgment = waitingJudgments({ stages: [stage] }).length > 0
   tree.update({
@@ -168,7 +198,7 @@ function showStage(tree: ProgressTree, stage: RunStage, id: string): void {
     label: name ?? type,
     state: stateOf[status] ?? 'failed',
     parent: parentStageId ?? undefined,
-    note: isJudgment ? `waits for: fairlead approve ${id}` : reasonOf(stage),
+    note: isJudgment ? `waits for: fairlead approve ${id}` : (reasonOf(stage) ?? waiting),
   })
 }
 

@@ -141,7 +141,7 @@ function toRoutes(
   return [...forwards, ...redirects]
 }
 
-/** What cannot be read lets nobody in. */
+/** Networks that cannot be read admit no client. */
 function sourcesOf({ allowedSources }: FrontSite): AllowedSources {
   try {
     return toSources(allowedSources)

@@ -133,7 +133,7 @@ export interface FrontSite {
   readonly limits: FrontLimits
   /** Networks in CIDR notation that may ask for it; undefined: all. */
   readonly allowedSources?: readonly string[] | undefined
-  /** Text is compressed where the client takes it; `brotli` stands for both. */
+  /** Text is compressed where the client takes it; `brotli` means both. */
   readonly compress?: 'gzip' | 'brotli' | undefined
   readonly hsts?: { readonly maxAgeSeconds: number; readonly subdomains: boolean } | undefined
   /** HTML in place of the text of a 503 that the front gives itself. */

@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, pathOf } from '../client.ts'
 import type { CommandContext } from '../command.ts'
 import { exitCodes, Failure } from '../failure.ts'
-import { ProgressTree, type StepState } from '../progress.ts'
-import { isOver, loadRun, type Run, type RunStage, reasonOf, waitingJudgments } from '../runs.ts'
-import { formatSpan } from '../span.ts'
+import { ProgressTree } from '../progress.ts'
+import { pollRun, type Run, type RunStage, showStage } from '../runs.ts'
 
 export interface FollowedDeployment {
   readonly id: string
@@ -18,18 +17,6 @@ type FollowContext = Pick<CommandContext, 'output' | 'interrupts' | 'questions'>
 type Choice = 'cancel' | 'leave' | 'go on'
 
 const pollMs = 400
-/** Longer than a restart of the instance. */
-const patienceMs = 300_000
-const states: Readonly<Record<string, StepState>> = {
-  NOT_STARTED: 'waiting',
-  BUFFERED: 'waiting',
-  RUNNING: 'running',
-  PAUSED: 'paused',
-  SUSPENDED: 'paused',
-  SUCCEEDED: 'done',
-  SKIPPED: 'skipped',
-  CANCELED: 'canceled',
-}
 
 /**
  * Resolves when the run has ended; one that the user leaves runs on.
@@ -46,31 +33,25 @@ export async function followDeployment(
   const asking = new Asking(context, tree)
   const forget = interrupts.handle(() => asking.interrupted())
   const builds = new BuildOutputs(client, tree)
-  const startMs = Date.now()
-  let reachedMs = startMs
   try {
-    for (;;) {
-      const choice = await asking.choice()
-      if (choice === 'leave') throw left(id)
-      if (choice === 'cancel') await cancel(client, id)
-      try {
-        const run = await loadRun(client, id)
-        reachedMs = Date.now()
+    return await pollRun(client, id, {
+      ...{ output, timeoutMs, pollMs, noun: 'deployment' },
+      begin: async () => {
+        const choice = await asking.choice()
+        if (choice === 'leave') throw left(id)
+        if (choice === 'cancel') await cancel(client, id)
+      },
+      show: async (run) => {
         showWaiting(tree, run, waitsFor)
         for (const stage of run.stages ?? []) {
-          showStage(tree, stage, id)
+          const waiting = stage.context?.['waitingFor']
+          const isWaiting = stage.status === 'RUNNING' && typeof waiting === 'string'
+          showStage(tree, stage, id, isWaiting ? waiting : undefined)
           await builds.show(stage)
         }
-        if (isOver(run)) return run
-      } catch (error) {
-        const isAway = error instanceof Failure && error.exit === exitCodes.unreachable
-        if (!isAway || Date.now() - reachedMs > patienceMs) throw error
-        output.detail(`${error.message} Trying again.`)
-      }
-      const leftMs = startMs + timeoutMs - Date.now()
-      if (leftMs <= 0) throw timedOut(id, timeoutMs)
-      await asking.pause(Math.min(pollMs, leftMs))
-    }
+      },
+      pause: (ms) => asking.pause(ms),
+    })
   } finally {
     forget()
     tree.close()
@@ -85,22 +66,6 @@ function showWaiting(tree: ProgressTree, { status }: Run, waitsFor: string | und
     label: 'Wait for the deployment before',
     state: isWaiting ? 'waiting' : 'done',
     note: waitsFor,
-  })
-}
-
-function showStage(tree: ProgressTree, stage: RunStage, id: string): void {
-  const { name, type, status, parentStageId } = stage
-  const isJudgment = waitingJudgments({ stages: [stage] }).length > 0
-  const waiting = stage.context?.['waitingFor']
-  tree.update({
-    id: stage.id,
-    label: name ?? type,
-    state: states[status] ?? 'failed',
-    parent: parentStageId ?? undefined,
-    note: isJudgment
-      ? `waits for: fairlead approve ${id}`
-      : (reasonOf(stage) ??
-        (status === 'RUNNING' && typeof waiting === 'string' ? waiting : undefined)),
   })
 }
 
@@ -192,13 +157,4 @@ function left(id: string): Failure {
   return new Failure(exitCodes.interrupted, 'LEFT', 'The deployment goes on.', {
     remedy: `Follow it with: fairlead watch ${id}`,
   })
-}
-
-function timedOut(id: string, timeoutMs: number): Failure {
-  return new Failure(
-    exitCodes.timeout,
-    'TIMEOUT',
-    `The deployment ${id} has not ended within ${formatSpan(timeoutMs)}; it goes on.`,
-    { remedy: `Follow it with: fairlead watch ${id}` },
-  )
 }

@@ -229,7 +229,7 @@ function memoryMbOf({ memoryBytes }: ServiceHere): number | undefined {
   return memoryBytes === undefined ? undefined : Math.ceil(memoryBytes / 1024 ** 2)
 }
 
-/** A service that serves nobody is ready as soon as it runs. */
+/** A service that opens no port is ready as soon as it runs. */
 function readinessOf({ health, listens }: ServiceHere): JsonObject {
   if (health === undefined) return listens ? { tcp: true } : { running: true }
   return probeOf(health)

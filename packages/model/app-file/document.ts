@@ -28,7 +28,7 @@ export interface DocumentProblem extends Place {
 }
 
 export interface ReadDocument {
-  /** Undefined where the text is no YAML, or stands for too much; a repeated key has its first value. */
+  /** Undefined where the text is no YAML, or its aliases expand to too much; a repeated key has its first value. */
   readonly value: unknown
   readonly problems: readonly DocumentProblem[]
   /** Of the key with this path, or of the nearest one around it. */
@@ -39,7 +39,7 @@ const maxBytes = 256 * 1024
 const maxAliases = 100
 /** Also in `isTooDeep`. */
 const maxDepth = 32
-/** An alias counts with all that it stands for. */
+/** An alias counts with all that it expands to. */
 const maxValues = 20_000
 
 const start: Place = { line: 1, column: 1 }

@@ -133,13 +133,14 @@ export class LocalProvider implements CloudProvider {
       drainMs: settings.drainMs,
       onStep,
     })
+    const toFronts = () => toDesiredFronts({ desired, settings, dataDir })
     this.frontCertificates = new FrontCertificates({ dataDir, desired, reconciler })
     this.#certificates = openCertificates({
       context,
       settings: settings.acme,
       desired,
       frontCertificates: this.frontCertificates,
-      toFronts: () => toDesiredFronts({ desired, settings, dataDir }),
+      toFronts,
     })
     const ports = new InstancePorts(desired, settings.ownPorts, dataDir)
     const volumes = new Volumes({ context, dataDir, backups: settings.volumeBackups })
@@ -150,7 +151,7 @@ export class LocalProvider implements CloudProvider {
     this.#secrets = secrets
     this.dataDir = dataDir
     this.#readings = new Readings({
-      servedHosts: () => findServedHosts({ desired, settings, dataDir }, this.hostCertificates()),
+      servedHosts: () => findServedHosts(toFronts(), this.hostCertificates()),
       desired,
       reconciler,
       agent,

@@ -76,8 +76,10 @@ export class Readings {
       group,
       desired.instancesOf(group).map((instance) => [instance, this.#stateOf(instance)] as const),
     ]
-    const served = this.#parts.servedHosts()
-    return [...desired.all('balancers')].map((balancer) => {
+    // Many machines have no hosts, and what is served is worked out of the whole state.
+    const balancers = [...desired.all('balancers')]
+    const served = balancers.some(({ site }) => site) ? this.#parts.servedHosts() : undefined
+    return balancers.map((balancer) => {
       const { account, region, name } = balancer
       const isUser = (group: LocalGroup) =>
         group.account === account && group.region === region && group.loadBalancers.includes(name)
@@ -86,7 +88,7 @@ export class Readings {
         balancer,
         users,
         reconciler.observation.closed.get(placeKey(balancer)) ?? [],
-        served.get(placeKey(balancer)),
+        served?.get(placeKey(balancer)),
       )
     })
   }

@@ -3,7 +3,7 @@
  * that another application has uploaded.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { closeSync, existsSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import {
   chmod,
   copyFile,
@@ -162,18 +162,6 @@ export class SourceStore {
       await chmod(place, 0o755)
     })
     for (const { path, target } of links) await symlink(target, join(folder, path))
-  }
-
-  /** Removes everything of applications that are gone. @param isKnown By folded name */
-  async removeOthers(isKnown: (application: string) => boolean): Promise<void> {
-    const { folder, now } = this.#options
-    if (!existsSync(folder)) return
-    for (const name of await readdir(folder)) {
-      const { mtimeMs } = await stat(join(folder, name))
-      // One that is about to be created has sources first.
-      if (!isKnown(name) && now() - mtimeMs > keptPartialMs)
-        await rm(join(folder, name), { recursive: true, force: true })
-    }
   }
 
   #inTurn<T>(application: string, work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,6 @@
 /** Where the hosts of load balancers are reached, and with which certificate. */
-import type { FrontSite } from '@fairlead/base/net/agent-protocol.ts'
+import type { DesiredFronts, FrontSite } from '@fairlead/base/net/agent-protocol.ts'
 import type { HostCertificate } from '../certificates/certificates.ts'
-import { toDesiredFronts } from './wanted-fronts.ts'
 
 /** A rule of a load balancer, as people reach it. */
 export interface ServedHost {
@@ -20,10 +19,9 @@ export interface ServedHost {
 
 /** By the key of the load balancer. */
 export function findServedHosts(
-  parts: Parameters<typeof toDesiredFronts>[0],
+  wanted: DesiredFronts | undefined,
   ordered: readonly HostCertificate[],
 ): ReadonlyMap<string, readonly ServedHost[]> {
-  const wanted = toDesiredFronts(parts)
   const secure = new Set(wanted?.certificates.flatMap(({ hosts }) => hosts))
   const byHost = new Map(ordered.map((each) => [each.host, each]))
   const toServed =
