@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runInBash } from './support/bash.ts'
 import { claimPorts } from './support/free-port.ts'
+import { apiFunction } from './support/guide.ts'
 import { startInstance } from './support/instance.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -99,16 +100,14 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
 })
 
 test('the request of the quick start fails at a redirect', async (t) => {
-  const [use = ''] = blocksOf(byScript, 'Quick start')
   const redirecting = createServer((_request, response) =>
     response.writeHead(302, { location: '/login' }).end(),
   )
   await new Promise<void>((listening) => redirecting.listen(0, '127.0.0.1', listening))
   try {
     const { port } = redirecting.address() as AddressInfo
-    const [definition = ''] = /^api\(\).*?; }$/ms.exec(use) ?? []
     await assert.rejects(
-      run(t, `${definition.replace('localhost:8084', `127.0.0.1:${port}`)}\napi /version`),
+      run(t, `${apiFunction().replace('localhost:8084', `127.0.0.1:${port}`)}\napi /version`),
     )
   } finally {
     redirecting.close()

@@ -13,3 +13,10 @@ export function blocksOf(markdown: string, language: string): string[] {
     .filter(([, written]) => written === language)
     .map(([, , block = '']) => block)
 }
+
+/** The function `api` of the quick start by script, as written; its guides follow with it. @throws {Error} when the guide has none */
+export function apiFunction(): string {
+  const [definition] = /^api\(\).*?; }$/ms.exec(readGuide('by-script')) ?? []
+  if (definition === undefined) throw new Error('docs/guides/by-script.md has no function api')
+  return definition
+}

@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runInBash } from '../../support/bash.ts'
 import { claimPorts } from '../../support/free-port.ts'
 import { goCache, linkGoCache } from '../../support/go-cache.ts'
-import { blocksOf, readGuide } from '../../support/guide.ts'
+import { apiFunction, blocksOf, readGuide } from '../../support/guide.ts'
 import { startInstance } from '../../support/instance.ts'
 import { program } from '../../support/program.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
@@ -43,10 +43,8 @@ async function follow(
   })
   linkGoCache(env['FAIRLEAD_DATA_DIR'] ?? '', 'local')
   const { last: balancer } = await claimPorts()
-  const readme = readFileSync(resolve(import.meta.dirname, '../../../README.md'), 'utf8')
-  const [api = ''] = /^api\(\).*?; }$/ms.exec(readme) ?? []
   const script =
-    `set -eo pipefail\nPASSWORD=${password}\n${api}\n${commands}\n${commandsOf('Bake and deploy')}`
+    `set -eo pipefail\nPASSWORD=${password}\n${apiFunction()}\n${commands}\n${commandsOf('Bake and deploy')}`
       .replaceAll('localhost:8084', `127.0.0.1:${port}`)
       .replaceAll('localhost:8081', `127.0.0.1:${balancer}`)
       .replaceAll('Port": 8081', `Port": ${balancer}`)

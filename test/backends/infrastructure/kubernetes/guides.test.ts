@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { fieldAt, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
 import { runInBash } from '../../../support/bash.ts'
-import { blocksOf, readGuide } from '../../../support/guide.ts'
+import { apiFunction, blocksOf, readGuide } from '../../../support/guide.ts'
 import { type Instance, startInstance } from '../../../support/instance.ts'
 import { type ControlPlane, startControlPlane } from '../../../support/kubernetes.ts'
 import { needsKubernetes } from '../../../support/kubernetes-programs.ts'
@@ -17,9 +17,7 @@ import { waitUntil } from '../../../support/wait-until.ts'
 const root = resolve(import.meta.dirname, '../../../..')
 const password = 'correct-horse-battery'
 const longestMs = 300_000
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const [api = ''] = /^api\(\).*?; }$/ms.exec(readme) ?? []
-const definitions = `fairlead() { '${process.execPath}' '${program}' "$@"; }\nPASSWORD=${password}\n${api}`
+const definitions = `fairlead() { '${process.execPath}' '${program}' "$@"; }\nPASSWORD=${password}\n${apiFunction()}`
 
 /** A folder that looks like a clone to the commands of a guide. */
 interface Reader {
@@ -205,7 +203,7 @@ test('an account moves with its pipelines, and back', { timeout: longestMs }, as
   const spinnaker = await start(t, reader, 'account.yml')
   const fairlead = await start(t, reader, 'account.yml')
   const [old = ''] = blocksOf(move, 'bash')
-  const opening = `${api.replaceAll('localhost:8084', `127.0.0.1:${fairlead.port}`)}
+  const opening = `${apiFunction().replaceAll('localhost:8084', `127.0.0.1:${fairlead.port}`)}
 ${old.replace('https://gate.example', spinnaker.url).replace('Bearer $SPINNAKER_TOKEN', `Basic ${btoa(`admin:${password}`)}`)}`
   const run = (commands: string) => reader.run(`${opening}\n${commands}`)
   const apply = async (env: readonly JsonObject[]) => {
