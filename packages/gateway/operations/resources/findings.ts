@@ -64,7 +64,7 @@ export const findingOperations: Operation[] = [
     answer: z.array(FoundIn),
     cost: 5,
   }),
-  post('findInPipeline', '/applications/{application}/findings', 'Judge an unsaved pipeline', {
+  post('validatePipeline', '/applications/{application}/findings', 'Judge an unsaved pipeline', {
     demands: writesApplication,
     changesNothing: true,
     description:
