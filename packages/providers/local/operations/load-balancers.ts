@@ -59,6 +59,7 @@ const ListenerFields = z
     internalPort: port,
     sslCertificateId: optionalTextPart,
     sslCertificateName: optionalTextPart,
+    hosts: z.unknown(),
   })
   .transform(({ internalProtocol, internalPort, ...external }) => ({
     protocol: external.externalProtocol ?? external.protocol ?? 'HTTP',
@@ -66,6 +67,7 @@ const ListenerFields = z
     internalProtocol,
     internalPort,
     certificate: external.sslCertificateId ?? external.sslCertificateName,
+    hosts: external.hosts,
   }))
 
 const BalancerFields = z.object({
@@ -253,7 +255,10 @@ function checkListeners(
     return [
       listeners.findIndex((each) => each.port === number) < index &&
         `listeners: the port ${number} is listed twice.`,
-      taker && `listeners: the port ${number} belongs to the load balancer ${taker.name}.`,
+      taker &&
+        `listeners: the port ${number} belongs to the load balancer ${taker.name}. Choose another port, or give this one "hosts" of its own: hosts share the ports of the front.`,
+      listener.hosts !== undefined &&
+        'listeners: hosts belong to the load balancer itself: move "hosts" out of the listener.',
       settings.ownPorts.includes(number) && `listeners: the port ${number} belongs to Fairlead.`,
       fronts.some(({ httpPort, httpsPort }) => [httpPort, httpsPort].includes(number)) &&
         `listeners: the port ${number} belongs to the front; give the load balancer hosts instead, or another port.`,
