@@ -10,12 +10,14 @@ export interface AppBuildOrder {
   readonly commit?: string | undefined
   /** Whose user builds. Default: that of this machine. */
   readonly account?: string | undefined
+  /** Repository of a registry, such as `registry.example/shop`, to which a container image is pushed. */
+  readonly repository?: string | undefined
 }
 
 /** Fields of a stage that makes the image; its output `artifacts` begins with it. @param master `Builds.sourceServer` */
 export function toAppBuildStage(
   master: string,
-  { application, source, version, commit, account }: AppBuildOrder,
+  { application, source, version, commit, account, repository }: AppBuildOrder,
 ): {
   readonly type: string
   readonly master: string
@@ -31,6 +33,7 @@ export function toAppBuildStage(
       version,
       ...(commit !== undefined && { commit }),
       ...(account !== undefined && { account }),
+      ...(repository !== undefined && { repository }),
     },
   }
 }

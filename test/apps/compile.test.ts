@@ -2,12 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldAt, fieldOf, objectsOf } from '../../packages/base/json/values.ts'
+import type { AppPlace } from '../../packages/engine/apps/account-places.ts'
 import { readApp } from '../../packages/engine/apps/app-environment.ts'
-import {
-  type AppPlace,
-  compileApplication,
-  compileEnvironment,
-} from '../../packages/engine/apps/compile.ts'
+import { compileApplication, compileEnvironment } from '../../packages/engine/apps/compile.ts'
 import { withConstraints } from '../../packages/engine/apps/run-stages.ts'
 
 const example = `

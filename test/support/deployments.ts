@@ -489,7 +489,7 @@ function getOnce(
   })
 }
 
-async function putImage(dataDir: string, version: string): Promise<void> {
+export async function putImage(dataDir: string, version: string): Promise<void> {
   const folder = createFolder('image')
   writeFileSync(join(folder, 'server.mjs'), webProgram)
   const file = `command: [${process.execPath}, server.mjs]\nready: { path: /health, intervalSeconds: 0.2, timeoutSeconds: 10 }\n`

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../packages/base/json/values.ts'
 import type { KubernetesClient } from './kubernetes-client.ts'
 import { waitUntil } from './wait-until.ts'
 
-const routeDefinition: JsonObject = {
+export const routeDefinition: JsonObject = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: {

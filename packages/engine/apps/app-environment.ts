@@ -63,3 +63,11 @@ export function clusterParts(
 export function commandWords(command: Command): string[] {
   return typeof command === 'string' ? ['sh', '-c', `exec ${command}`] : [...command]
 }
+
+/** Names of secrets by variable, with those of databases that run elsewhere. */
+export function secretsOf({ secrets, attach }: AppHere): Readonly<Record<string, string>> {
+  const external = attach.flatMap(({ variable, external: name }) =>
+    name === undefined ? [] : [[variable, name] as const],
+  )
+  return { ...secrets, ...Object.fromEntries(external) }
+}

@@ -15,8 +15,8 @@ import type { Caller } from '@fairlead/ports/caller.ts'
 import type { Engine } from '../orchestration/engine.ts'
 import { startPipeline } from '../orchestration/executions.ts'
 import { prepareTask } from '../orchestration/submission/prepare-task.ts'
-import { readAccountPlace } from './account-places.ts'
-import { clusterOf, type ReadApp, readApp } from './app-environment.ts'
+import { type AppPlace, readAccountPlace } from './account-places.ts'
+import { clusterOf, type ReadApp, readApp, secretsOf } from './app-environment.ts'
 import {
   isFromAppFile,
   loadPresent,
@@ -26,12 +26,19 @@ import {
 } from './app-objects.ts'
 import { type AppRun, type AppRunKind, AppStore, type StoredApp } from './app-store.ts'
 import {
-  type AppPlace,
   compileApplication,
   compileEnvironment,
   deploymentStages,
   deployPipelineName,
 } from './compile.ts'
+import {
+  checkClusterApp,
+  clusterNotes,
+  isClusterPlace,
+  removalOf,
+  removalStages,
+  scaleJob,
+} from './compile-manifests.ts'
 import { servingClusters, stopOf, stopStages, withConstraints } from './run-stages.ts'
 import { statusOf } from './status.ts'
 
@@ -83,6 +90,8 @@ interface PlannedApp {
   readonly placeOf: (here: AppHere) => AppPlace
   readonly objects: readonly ObjectPlan[]
   readonly isEjected: boolean
+  /** For people. */
+  readonly notes: readonly string[]
 }
 
 /** An app that was deployed, by its last file. */
@@ -102,6 +111,8 @@ interface RunOrder {
 }
 
 const runsLookedAt = 200
+/** Runs of an environment whose files may name another account. */
+const formerLookedAt = 20
 
 export class Apps {
   readonly #store: AppStore
@@ -137,7 +148,7 @@ export class Apps {
       this.#store.keepFile(application, { file, digest: app.digest })
     }
     const definition = await this.#storedPipeline(application, here.environment, as)
-    const { image, build } = this.#imageOf(order, here)
+    const { image, build } = this.#imageOf(order, here, placeOf(here))
     const deployment = isEjected
       ? objectsOf(definition['stages'])
       : [
@@ -161,9 +172,16 @@ export class Apps {
   /** The image that exists, or the one that a stage makes of the source. @throws {PortError} 400 */
   #imageOf(
     { application, image, source, commit }: DeploymentOrder,
-    { account }: AppHere,
+    { account, registry }: AppHere,
+    place: AppPlace,
   ): { readonly image: string; readonly build?: JsonObject } {
     if (image !== undefined) return { image }
+    const repository = isClusterPlace(place) ? registry : undefined
+    if (isClusterPlace(place) && repository === undefined)
+      throw new PortError(
+        400,
+        `The cluster of ${account} pulls images from a registry. Say in the app file which one: registry: registry.example/${application}`,
+      )
     const { sourceServer } = this.#context.ports.builds
     if (source === undefined || sourceServer === undefined)
       throw new PortError(
@@ -172,14 +190,14 @@ export class Apps {
       )
     const number = this.#store.nextNumber(application)
     const version = `${number}-${shortCommit(commit)}`
-    const order = { application, source, version, account, ...definedOf({ commit }) }
+    const order = { application, source, version, account, ...definedOf({ commit, repository }) }
     const build = {
       refId: 'build',
       requisiteStageRefIds: [],
       name: `Build ${version}`,
       ...toAppBuildStage(sourceServer, order),
     }
-    return { image: `${application}:${version}`, build }
+    return { image: `${repository ?? application}:${version}`, build }
   }
 
   /** @throws {PortError} 404 for an app that was not deployed by a file */
@@ -215,9 +233,12 @@ export class Apps {
       const extra = servingClusters(current).filter(
         (cluster) => !servingClusters(former).includes(cluster),
       )
+      const stops = isClusterPlace(place)
+        ? removalStages(current, former, place)
+        : stopStages({ here: former, place, clusters: extra })
       const stages = [
         ...deploymentStages(former, place).filter(({ refId }) => refId !== 'release'),
-        ...stopStages({ here: former, place, clusters: extra }),
+        ...stops,
       ].map(withoutRelease)
       const run = await this.#start(
         {
@@ -296,9 +317,13 @@ export class Apps {
       )
       return { name, instances, fileInstances: service.instances, group }
     })
-    const jobs = changes.flatMap(({ instances, group }) =>
-      group === undefined ? [] : [resizeJob(group, instances)],
-    )
+    const place = await this.#placeOf(here, as)
+    const jobs = changes.flatMap(({ name, instances, group }) => {
+      if (group === undefined) return []
+      return isClusterPlace(place)
+        ? [scaleJob(clusterOf(here, name), instances, place)]
+        : [resizeJob(group, instances)]
+    })
     const task =
       jobs.length === 0
         ? undefined
@@ -330,7 +355,7 @@ export class Apps {
       environment: here.environment,
       variables: [
         ...Object.entries(here.env).map(([name, value]) => ({ name, value, source: 'file' })),
-        ...Object.entries(here.secrets).map(([name, secret]) => ({
+        ...Object.entries(secretsOf(here)).map(([name, secret]) => ({
           name,
           value: '******',
           source: `secret ${secret}`,
@@ -350,7 +375,7 @@ export class Apps {
     if ((this.#store.app(application)?.file ?? '') === '') return { usedBy: [], runs: [] }
     return this.#inTurn(application, async () => {
       const { app } = this.#known(application)
-      const users = app.environments.filter(({ secrets }) => Object.values(secrets).includes(name))
+      const users = app.environments.filter((here) => Object.values(secretsOf(here)).includes(name))
       const usedBy = users.flatMap((here) =>
         here.services.map((service) => `${here.environment}/${service.name}`),
       )
@@ -403,29 +428,62 @@ export class Apps {
     })
   }
 
-  /** Stops all of it in a task, which also deletes the application. Volumes stay. */
-  async remove(application: string, as: Caller): Promise<JsonObject> {
+  /**
+   * Stops all of it in a task, which also deletes the application. Volumes stay.
+   *
+   * @param account Given: stops only what is left there since the file names another account, and the application stays
+   * @throws {PortError} 400 for an account that the file names
+   */
+  async remove(application: string, account: string | undefined, as: Caller): Promise<JsonObject> {
     return this.#inTurn(application, async () => {
       const { app } = this.#known(application)
+      if (account !== undefined && app.environments.some((here) => here.account === account))
+        throw new PortError(
+          400,
+          `The app file of ${application} names the account ${account}. Deploy to another account first; what is left here is then stopped by this.`,
+        )
+      const stopped = account === undefined ? app.environments : this.#formerIn(app, account)
       const jobs: JsonObject[] = []
-      for (const here of app.environments) {
-        const place = await this.#placeOf(here, as)
-        jobs.push(...servingClusters(here).map((cluster) => stopOf(cluster, place)))
-        const { provider: cloudProvider, account: credentials, region } = place
-        for (const { name } of here.services.filter(({ hosts }) => hosts.length > 0))
-          jobs.push({
-            type: 'deleteLoadBalancer',
-            cloudProvider,
-            credentials,
-            regions: [region],
-            loadBalancerName: clusterOf(here, name),
-          })
-      }
-      jobs.push({ type: 'deleteApplication', application: { name: application } })
-      const task = await this.#submitTask(application, `Delete ${application}`, jobs, as)
-      this.#store.forget(application)
-      return { application, task }
+      for (const here of stopped) jobs.push(...stopJobs(here, await this.#placeOf(here, as)))
+      if (account === undefined)
+        jobs.push({ type: 'deleteApplication', application: { name: application } })
+      const description = `Delete ${application}${account === undefined ? '' : ` in ${account}`}`
+      const task =
+        jobs.length === 0 ? undefined : await this.#submitTask(application, description, jobs, as)
+      if (account === undefined) this.#store.forget(application)
+      else
+        for (const [key, { compiled }] of this.#store.objects(application))
+          if (compiled['credentials'] === account) this.#store.dropObject(application, key)
+      return { application, task: task ?? null }
     })
+  }
+
+  /** Environments as former files had them in accounts that this one does not name; the newest of each. */
+  #formerIn({ application, environments }: ReadApp, account?: string): AppHere[] {
+    const named = new Set(environments.map((here) => here.account))
+    const found = new Map<string, AppHere>()
+    for (const { environment } of environments)
+      for (const { file } of this.#store.runs(application, environment, formerLookedAt)) {
+        const here = readApp(file).environments.find((each) => each.environment === environment)
+        if (here === undefined || named.has(here.account)) continue
+        if (account === undefined || here.account === account)
+          found.getOrInsert(`${environment} ${here.account}`, here)
+      }
+    return [...found.values()]
+  }
+
+  /** Sentences about what still runs in accounts that the file does not name any more. */
+  async #notesOfLeft(app: ReadApp, as: Caller): Promise<string[]> {
+    const former = this.#formerIn(app)
+    if (former.length === 0) return []
+    const groups = await this.#context.ports.infrastructure.serverGroups(app.application, as)
+    const running = new Set(groups.map((group) => toGroup(group).account))
+    return [...new Set(former.map(({ account }) => account))]
+      .filter((account) => running.has(account))
+      .map(
+        (account) =>
+          `${account}: the app still runs there, and serves its hosts. Once no request reaches it, stop it: fairlead leave ${account}`,
+      )
   }
 
   async #plan({ application, file, environment }: AppOrder, as: Caller): Promise<PlannedApp> {
@@ -437,25 +495,36 @@ export class Apps {
         `The file is that of the application "${app.application}", and was sent for "${application}".`,
       )
     const here = chooseEnvironment(app, environment)
-    this.#refuseDatabases(here)
-    this.#checkSecrets(here)
     const accounts = await ports.infrastructure.accounts(as)
     const placeOf = ({ account }: AppHere) => readAccountPlace(accounts, account)
+    const place = placeOf(here)
+    if (isClusterPlace(place)) checkClusterApp(here, place)
+    this.#refuseDatabases(here)
+    this.#checkSecrets(here)
     const compiled = [
       compileApplication(app, placeOf),
       ...app.environments.flatMap((each) => compileEnvironment(each, placeOf(each), app.digest)),
     ]
     const isEjected = this.#store.app(application)?.isEjected === true
     const present = await loadPresent(application, ports, as)
+    const accountsOfFile = new Set(app.environments.map(({ account }) => account))
+    // What another account serves goes on until the user stops it.
+    const isLeft = ({ state, object: { content } }: ObjectPlan) =>
+      state === 'removed' &&
+      content['credentials'] !== undefined &&
+      !accountsOfFile.has(String(content['credentials']))
     const objects = isEjected
       ? []
-      : planObjects(compiled, present, this.#store.objects(application))
-    return { app, here, placeOf, objects, isEjected }
+      : planObjects(compiled, present, this.#store.objects(application)).filter(
+          (each) => !isLeft(each),
+        )
+    const notes = [...notesOf(here, place), ...(await this.#notesOfLeft(app, as))]
+    return { app, here, placeOf, objects, isEjected, notes }
   }
 
   /** @throws {PortError} 400 for databases, which are not run beside an app */
   #refuseDatabases({ attach }: AppHere): void {
-    const [first] = attach
+    const first = attach.find(({ external }) => external === undefined)
     if (first === undefined) return
     const { name, variable } = first
     throw new PortError(
@@ -465,9 +534,10 @@ export class Apps {
   }
 
   /** @throws {PortError} 400 naming all that are missing */
-  #checkSecrets({ application, account, environment, secrets }: AppHere): void {
+  #checkSecrets(here: AppHere): void {
+    const { application, account, environment } = here
     const store = this.#context.ports.secrets
-    const missing = [...new Set(Object.values(secrets))].filter(
+    const missing = [...new Set(Object.values(secretsOf(here)))].filter(
       (name) => !store.isSet(name, { application, account }),
     )
     if (missing.length === 0) return
@@ -535,7 +605,10 @@ export class Apps {
     const before = readApp(former.file).environments.find(
       (each) => each.environment === environment,
     )
-    const gone = (before === undefined ? [] : servingClusters(before)).filter(
+    // What runs in another account goes on until the user ends it.
+    if (before === undefined || before.account !== here.account) return []
+    if (isClusterPlace(place)) return removalStages(before, here, place)
+    const gone = servingClusters(before).filter(
       (cluster) => !servingClusters(here).includes(cluster),
     )
     const groups = await this.#context.ports.infrastructure.serverGroups(application, as)
@@ -571,12 +644,16 @@ export class Apps {
       ([first]) => first ?? [],
     )
     const { region, provider } = await this.#placeOf(here, as)
+    const isHere = ({ file }: AppRun) =>
+      readApp(file).environments.some(
+        (each) => each.environment === environment && each.account === here.account,
+      )
     const names = await this.#context.ports.infrastructure.images(
       { provider, text: application, region, tags: {} },
       as,
     )
     const known = new Set(names.flatMap(({ imageId, imageName }) => [imageId, imageName]))
-    return newest.filter(({ image }) => image.includes('/') || known.has(image))
+    return newest.filter((run) => (run.image.includes('/') || known.has(run.image)) && isHere(run))
   }
 
   async #start(order: RunOrder, as: Caller): Promise<JsonObject> {
@@ -697,6 +774,23 @@ function notKept(environment: string, to: string | undefined, kept: readonly App
   })
 }
 
+/** Ends all that an environment runs. */
+function stopJobs(here: AppHere, place: AppPlace): JsonObject[] {
+  if (isClusterPlace(place)) return [removalOf(here, place)]
+  const { provider: cloudProvider, account: credentials, region } = place
+  const balanced = here.services.filter(({ hosts }) => hosts.length > 0)
+  return [
+    ...servingClusters(here).map((cluster) => stopOf(cluster, place)),
+    ...balanced.map(({ name }) => ({
+      type: 'deleteLoadBalancer',
+      cloudProvider,
+      credentials,
+      regions: [region],
+      loadBalancerName: clusterOf(here, name),
+    })),
+  ]
+}
+
 function resizeJob(
   { provider, account, region, name }: ReturnType<typeof toGroup>,
   instances: number,
@@ -715,7 +809,7 @@ function resizeJob(
   }
 }
 
-function toPlanView({ app, here, objects, isEjected }: PlannedApp): JsonObject {
+function toPlanView({ app, objects, isEjected, notes }: PlannedApp): JsonObject {
   const named = (state: ObjectPlan['state']) =>
     objects
       .filter((each) => each.state === state)
@@ -732,12 +826,14 @@ function toPlanView({ app, here, objects, isEjected }: PlannedApp): JsonObject {
     removes: named('removed'),
     drift: named('drift'),
     ejected: isEjected,
-    notes: notesOf(here),
+    notes,
   }
 }
 
 /** What of the file has no effect here, for people. */
-function notesOf({ registry, services, promote }: AppHere): string[] {
+function notesOf(here: AppHere, place: AppPlace): string[] {
+  if (isClusterPlace(place)) return clusterNotes(here, place)
+  const { registry, services, promote } = here
   const limited = services.filter(({ cpu }) => cpu !== undefined).map(({ name }) => name)
   const canary = promote?.canary as { readonly config?: string | undefined } | undefined
   return [

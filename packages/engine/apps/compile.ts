@@ -6,7 +6,15 @@ import type {
   ServiceHere,
   VolumeHere,
 } from '@fairlead/model/app-file/merge-environment.ts'
-import { clusterOf, clusterParts, commandWords, type ReadApp } from './app-environment.ts'
+import type { AppPlace } from './account-places.ts'
+import {
+  clusterOf,
+  clusterParts,
+  commandWords,
+  type ReadApp,
+  secretsOf,
+} from './app-environment.ts'
+import { isClusterPlace, manifestStages } from './compile-manifests.ts'
 
 export type CompiledKind = 'application' | 'load-balancer' | 'pipeline'
 
@@ -15,13 +23,6 @@ export interface CompiledObject {
   readonly kind: CompiledKind
   readonly name: string
   readonly content: JsonObject
-}
-
-/** A place of the local provider where an environment is. */
-export interface AppPlace {
-  readonly provider: string
-  readonly account: string
-  readonly region: string
 }
 
 /** Marks of objects made from an app file. */
@@ -72,6 +73,7 @@ export function compileEnvironment(
   place: AppPlace,
   digest: string,
 ): CompiledObject[] {
+  if (isClusterPlace(place)) return [compileDeployPipeline(environment, place, digest)]
   const balanced = environment.services.filter(({ hosts }) => hosts.length > 0)
   const scheduled = environment.services.filter(({ schedule }) => schedule !== undefined)
   return [
@@ -156,6 +158,7 @@ const givenImage = `\${parameters.image}`
 
 /** Release, then all services at once. */
 export function deploymentStages(environment: AppHere, place: AppPlace): JsonObject[] {
+  if (isClusterPlace(place)) return manifestStages(environment, place)
   const release = releaseStage(environment, place)
   const after = release === undefined ? [] : [String(release['refId'])]
   const deployments = environment.services
@@ -220,9 +223,12 @@ function toCluster(environment: AppHere, service: ServiceHere, place: AppPlace):
 }
 
 /** The same for all services and the release. */
-function variablesOf({ env, secrets }: AppHere): JsonObject {
-  const references = Object.entries(secrets).map(([variable, name]) => [variable, `secret:${name}`])
-  return { ...env, ...Object.fromEntries(references) }
+function variablesOf(here: AppHere): JsonObject {
+  const references = Object.entries(secretsOf(here)).map(([variable, name]) => [
+    variable,
+    `secret:${name}`,
+  ])
+  return { ...here.env, ...Object.fromEntries(references) }
 }
 
 function memoryMbOf({ memoryBytes }: ServiceHere): number | undefined {

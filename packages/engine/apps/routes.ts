@@ -94,7 +94,7 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
   )
 
   app.delete('/apps/:application', (request) =>
-    apps.remove(nameOf(request), trustedCallerOf(request)),
+    apps.remove(nameOf(request), queryValue(request, 'account'), trustedCallerOf(request)),
   )
 }
 

@@ -1,8 +1,8 @@
 /** Stages of one run: what must hold before, the deployment itself, and what is looked at and stopped afterwards. */
 import { type JsonObject, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
+import type { AppPlace } from './account-places.ts'
 import { clusterOf } from './app-environment.ts'
-import type { AppPlace } from './compile.ts'
 import { constraintsOf } from './compile.ts'
 
 interface StagesOfRun {

@@ -315,6 +315,9 @@ function toLimits(limits: NonNullable<AppValues['limits']>): LimitsHere {
   }
 }
 
+/** Where the file sets none. */
+export const usualLimits: LimitsHere = toLimits({})
+
 /** How the app is built, which is the same for all environments. */
 export function buildOf({ build = 'auto' }: Pick<AppFile, 'build'>): BuildHere {
   const usual = {

@@ -125,7 +125,7 @@ export class OpenKubernetesAccount implements KubernetesAccount {
 
   /** As clients see it. Nothing of the kubeconfig is part of it. */
   get view(): Account {
-    const { name, environment, accountType } = this.settings
+    const { name, environment, accountType, apps, namespaces } = this.settings
     const { absence } = this
     return {
       name,
@@ -138,6 +138,7 @@ export class OpenKubernetesAccount implements KubernetesAccount {
         namespaces: this.#namespaces.names,
         spinnakerKindMap: spinnakerKinds(this.kinds),
         dockerRegistries: [],
+        apps: { ...apps, namespace: apps.namespace ?? namespaces[0] ?? 'default' },
         metrics: metricsOf(this.settings),
         cacheThreads: this.settings.cacheThreads,
         cacheIntervalSeconds: this.settings.cacheIntervalSeconds ?? null,

@@ -70,6 +70,28 @@ const ignored = (description: string) =>
   z.unknown().optional().meta({ description, effect: 'none' })
 const older = 'Key of older releases.'
 
+/** How apps of `.fairlead/app.yml` are deployed there; its cluster decides what they cannot. */
+const AppPlaces = z.strictObject({
+  namespace: optionalText.describe(
+    'Their namespace, which has to exist. Default: the first of `namespaces`, else `default`.',
+  ),
+  gateway: optionalText.describe(
+    'Gateway for their hosts, as `name` or `namespace/name`; hosts become an HTTPRoute. Default: an Ingress.',
+  ),
+  ingressClass: optionalText.describe('Class of an Ingress. Default: that of the cluster.'),
+  tlsSecret: optionalText.describe(
+    'Secret of the namespace with a certificate for the hosts of an Ingress.',
+  ),
+  issuer: optionalText.describe(
+    'Cluster issuer of cert-manager that orders certificates for the hosts of an Ingress.',
+  ),
+  pullSecret: optionalText.describe(
+    'Secret of the namespace with the login of the registry, for pulls.',
+  ),
+  storageClass: optionalText.describe('Class of their volumes. Default: that of the cluster.'),
+  volumeSize: z.string().min(1).default('10Gi').describe('Size of each of their volumes.'),
+})
+
 const AccountKeys = z.strictObject({
   name: z.string().min(1).describe('Name of the account; users choose it by that name.'),
   environment: optionalText.describe('Such as `test` or `prod`. Default: the name of the account.'),
@@ -143,6 +165,7 @@ const AccountKeys = z.strictObject({
     })
     .prefault({})
     .describe('Which kinds are listed as raw resources.'),
+  apps: AppPlaces.prefault({}).describe('Where and how apps of an app file are deployed.'),
   metrics: on.describe('Reads the processor time and memory of pods.'),
   prometheus: PrometheusSettings.optional().describe(
     'A Prometheus that has metrics of its server groups.',

@@ -172,7 +172,9 @@ export const appOperations: Operation[] = [
   known.remove('deleteApp', path, 'Delete an app', {
     demands: writesApplication,
     description:
-      'Starts a task that stops its services and deletes its load balancers, its pipelines and the application. Volumes stay.',
+      'Starts a task that stops its services and deletes its load balancers, its pipelines and the application. Volumes stay. With `account`, it ' +
+      'only stops what is left in an account that the file no longer names.',
+    query: { account: nonEmpty.optional().describe('An account that its file has named before.') },
     forward: `orca ${path}`,
     answer: z.looseObject({ application: z.string(), task: TaskOfApp }),
   }),

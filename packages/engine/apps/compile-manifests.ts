@@ -1,0 +1,633 @@
+/** Compiles an environment of an app file to objects of Kubernetes, and to the stages that deploy and remove them. */
+import { isDeepStrictEqual } from 'node:util'
+import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
+import {
+  type AppHere,
+  type HealthHere,
+  type ServiceHere,
+  usualLimits,
+} from '@fairlead/model/app-file/merge-environment.ts'
+import type { AppPlace, ClusterRules } from './account-places.ts'
+import { clusterOf, commandWords, secretsOf } from './app-environment.ts'
+
+/** A place in a cluster. */
+export type ClusterPlace = AppPlace & { readonly cluster: ClusterRules }
+
+export function isClusterPlace(place: AppPlace): place is ClusterPlace {
+  return place.cluster !== undefined
+}
+
+const givenImage = `\${parameters.image}`
+/** The tag of the image, else its name. */
+const tagOfImage = 'parameters.image.replaceFirst("@sha256:.*", "").replaceFirst("^.*[:/]", "")'
+const version = `\${${tagOfImage}}`
+const nameOfVersion = `\${${tagOfImage}.toLowerCase().replaceAll("[^a-z0-9]+", "-")}`
+
+const usualPort = 8080
+/** Endpoints learn within it that a pod ends. */
+const pauseSeconds = 5
+const keptSecretVersions = '5'
+const keptJobSeconds = 86_400
+/** Beside the start: for the pull of the image. */
+const pullSeconds = 300
+/** Of a CronJob, whose jobs and pods add to it. */
+const maxNameLength = 52
+const selectorLabel = 'app'
+/** Of everything that an environment of an app has. */
+const instanceLabel = 'app.kubernetes.io/instance'
+/** Pods with it get requests of the service. */
+const servedLabel = 'fairlead/service'
+
+/** Secrets and volumes, then the release, then all services at once. */
+export function manifestStages(here: AppHere, place: ClusterPlace): JsonObject[] {
+  const prepared = [
+    ...secretManifests(here),
+    ...here.services.flatMap((each) => claimsOf(here, each, place)),
+  ]
+  const stages = [
+    ...(prepared.length === 0
+      ? []
+      : [
+          deployStage('prepare', 'Prepare', {
+            here,
+            place,
+            cluster: environmentName(here),
+            manifests: prepared,
+          }),
+        ]),
+    ...releaseStages(here, place),
+  ]
+  const before = stages.map(({ refId }) => String(refId))
+  return [
+    ...stages.map((stage, index) => ({ ...stage, requisiteStageRefIds: before.slice(0, index) })),
+    ...here.services.map((service) => ({
+      ...deployStage(`deploy-${service.name}`, `Deploy ${service.name}`, {
+        here,
+        place,
+        cluster: clusterOf(here, service.name),
+        manifests: manifestsOf(here, service, place),
+      }),
+      requisiteStageRefIds: before,
+    })),
+  ]
+}
+
+interface DeployedManifests {
+  readonly here: AppHere
+  readonly place: ClusterPlace
+  readonly cluster: string
+  readonly manifests: readonly JsonObject[]
+}
+
+function deployStage(
+  refId: string,
+  name: string,
+  { here: { application }, place, cluster, manifests }: DeployedManifests,
+): JsonObject {
+  return {
+    refId,
+    type: 'deployManifest',
+    name,
+    ...accountFields(place),
+    moniker: { app: application, cluster },
+    source: 'text',
+    manifests: manifests.map((each) => inNamespace(each, place)),
+  }
+}
+
+function accountFields({ provider, account }: ClusterPlace): JsonObject {
+  return { cloudProvider: provider, account, credentials: account }
+}
+
+function inNamespace(manifest: JsonObject, { region: namespace }: ClusterPlace): JsonObject {
+  return { ...manifest, metadata: { namespace, ...(manifest['metadata'] as JsonObject) } }
+}
+
+function releaseStages(here: AppHere, place: ClusterPlace): JsonObject[] {
+  const { application, release } = here
+  if (release === undefined) return []
+  const name = `${environmentName(here).replace(/-production$/, '')}-release-${nameOfVersion}`
+  const labels = labelsOf(here, 'release')
+  const manifest = {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name, labels },
+    spec: {
+      ...jobSpec(here, place, { name: 'release', command: commandWords(release.command), labels }),
+      activeDeadlineSeconds: Math.ceil(release.timeoutMs / 1000),
+    },
+  }
+  return [
+    {
+      refId: 'release',
+      type: 'runJobManifest',
+      name: 'Release',
+      stageEnabled: { type: 'expression', expression: `\${parameters.release != "false"}` },
+      ...accountFields(place),
+      application,
+      source: 'text',
+      manifest: inNamespace(manifest, place),
+    },
+  ]
+}
+
+/** Of its Secret, and of all of its objects: `shop-production`. */
+function environmentName({ application, environment }: AppHere): string {
+  return `${application}-${environment}`
+}
+
+function labelsOf(here: AppHere, component: string): JsonObject {
+  return {
+    'app.kubernetes.io/name': here.application,
+    'app.kubernetes.io/component': component,
+    'app.kubernetes.io/version': version,
+    [instanceLabel]: environmentName(here),
+  }
+}
+
+function serviceLabels(here: AppHere, { name }: Pick<ServiceHere, 'name'>): JsonObject {
+  return { ...labelsOf(here, name), [selectorLabel]: clusterOf(here, name) }
+}
+
+/** Values stand in place of the references once they are sent; each change is a version, which what refers to it takes. */
+function secretManifests(here: AppHere): JsonObject[] {
+  const secrets = Object.entries(secretsOf(here))
+  if (secrets.length === 0) return []
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: {
+        name: environmentName(here),
+        // Without the version: an unchanged Secret is not another one.
+        labels: { [instanceLabel]: environmentName(here) },
+        annotations: { 'strategy.spinnaker.io/max-version-history': keptSecretVersions },
+      },
+      stringData: Object.fromEntries(
+        secrets.map(([variable, name]) => [variable, `secret:${name}`]),
+      ),
+    },
+  ]
+}
+
+function claimsOf(here: AppHere, service: ServiceHere, { cluster }: ClusterPlace): JsonObject[] {
+  const { storageClass, volumeSize } = cluster
+  return service.volumes.map(({ name, shared }) => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      name: `${clusterOf(here, service.name)}-${name}`,
+      labels: { 'app.kubernetes.io/name': here.application },
+    },
+    spec: {
+      accessModes: [shared ? 'ReadWriteMany' : 'ReadWriteOnce'],
+      ...definedOf({ storageClassName: storageClass }),
+      resources: { requests: { storage: volumeSize } },
+    },
+  }))
+}
+
+function manifestsOf(here: AppHere, service: ServiceHere, place: ClusterPlace): JsonObject[] {
+  if (service.schedule !== undefined) return [cronJobOf(here, service, place)]
+  const { hosts, instances, listens } = service
+  return [
+    ...(listens ? [serviceOf(here, service)] : []),
+    ...(hosts.length > 0 ? trafficOf(here, service, place) : []),
+    ...(instances > 1 ? [budgetOf(here, service)] : []),
+    deploymentOf(here, service, place),
+  ]
+}
+
+function objectOf(
+  here: AppHere,
+  service: ServiceHere,
+  { kind, apiVersion }: { readonly kind: string; readonly apiVersion: string },
+  {
+    spec,
+    annotations,
+    name = clusterOf(here, service.name),
+  }: {
+    readonly spec: JsonObject
+    readonly annotations?: JsonObject | undefined
+    readonly name?: string
+  },
+): JsonObject {
+  const metadata = { name, labels: serviceLabels(here, service), ...definedOf({ annotations }) }
+  return { apiVersion, kind, metadata, spec }
+}
+
+function serviceOf(here: AppHere, service: ServiceHere): JsonObject {
+  return objectOf(
+    here,
+    service,
+    { kind: 'Service', apiVersion: 'v1' },
+    {
+      spec: {
+        selector: { [servedLabel]: clusterOf(here, service.name) },
+        ports: [
+          { name: 'http', port: servicePortOf(service), targetPort: 'http', protocol: 'TCP' },
+        ],
+      },
+    },
+  )
+}
+
+/** Of hosts 80, else that of the program. */
+function servicePortOf({ hosts, port }: ServiceHere): number {
+  return hosts.length > 0 ? 80 : (port ?? usualPort)
+}
+
+function budgetOf(here: AppHere, service: ServiceHere): JsonObject {
+  const selector = { matchLabels: { [selectorLabel]: clusterOf(here, service.name) } }
+  return objectOf(
+    here,
+    service,
+    { kind: 'PodDisruptionBudget', apiVersion: 'policy/v1' },
+    { spec: { maxUnavailable: 1, selector } },
+  )
+}
+
+/** All new instances are ready before the last old one goes, unless the strategy says otherwise. */
+const rollouts: Readonly<Record<ServiceHere['strategy'], JsonObject>> = {
+  redblack: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '100%', maxUnavailable: 0 } },
+  rolling: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+  'stop-first': { type: 'Recreate' },
+}
+
+function deploymentOf(here: AppHere, service: ServiceHere, place: ClusterPlace): JsonObject {
+  const { name, command, instances, strategy, health } = service
+  const cluster = clusterOf(here, name)
+  const labels = { ...serviceLabels(here, service), [servedLabel]: cluster }
+  return objectOf(
+    here,
+    service,
+    { kind: 'Deployment', apiVersion: 'apps/v1' },
+    {
+      spec: {
+        replicas: instances,
+        revisionHistoryLimit: 3,
+        progressDeadlineSeconds: pullSeconds + Math.ceil((health?.startMs ?? 60_000) / 1000),
+        strategy: rollouts[strategy],
+        selector: { matchLabels: { [selectorLabel]: cluster } },
+        template: podTemplate(here, place, {
+          ...{ name, labels, service },
+          command: command === undefined ? undefined : commandWords(command),
+        }),
+      },
+    },
+  )
+}
+
+function cronJobOf(here: AppHere, service: ServiceHere, place: ClusterPlace): JsonObject {
+  const { name, schedule, command } = service
+  return objectOf(
+    here,
+    service,
+    { kind: 'CronJob', apiVersion: 'batch/v1' },
+    {
+      spec: {
+        schedule: schedule?.crontab,
+        timeZone: schedule?.timeZone,
+        concurrencyPolicy: 'Forbid',
+        jobTemplate: {
+          spec: jobSpec(here, place, {
+            ...{ name, service, labels: serviceLabels(here, service) },
+            command: command === undefined ? undefined : commandWords(command),
+          }),
+        },
+      },
+    },
+  )
+}
+
+interface PodParts {
+  readonly name: string
+  readonly labels: JsonObject
+  readonly command: readonly string[] | undefined
+  /** Undefined: the release. */
+  readonly service?: ServiceHere
+}
+
+function jobSpec(here: AppHere, place: ClusterPlace, parts: PodParts): JsonObject {
+  return {
+    backoffLimit: 0,
+    ttlSecondsAfterFinished: keptJobSeconds,
+    template: podTemplate(here, place, parts, 'Never'),
+  }
+}
+
+function podTemplate(
+  here: AppHere,
+  { cluster: { pullSecret } }: ClusterPlace,
+  { name, labels, command, service }: PodParts,
+  restartPolicy: 'Always' | 'Never' = 'Always',
+): JsonObject {
+  const runs = restartPolicy === 'Always' ? service : undefined
+  const volumes = (service?.volumes ?? []).map((volume) => ({
+    name: volume.name,
+    persistentVolumeClaim: { claimName: `${clusterOf(here, name)}-${volume.name}` },
+  }))
+  return {
+    metadata: { labels },
+    spec: {
+      restartPolicy,
+      ...(runs !== undefined && {
+        terminationGracePeriodSeconds: Math.ceil(runs.stopMs / 1000) + pauseSeconds,
+      }),
+      ...(pullSecret !== undefined && { imagePullSecrets: [{ name: pullSecret }] }),
+      ...(volumes.length > 0 && { volumes }),
+      containers: [
+        {
+          name,
+          image: givenImage,
+          ...definedOf({ command }),
+          // The end of the output is shown with a failure.
+          terminationMessagePolicy: 'FallbackToLogsOnError',
+          env: variablesOf(here, service),
+          ...(Object.keys(secretsOf(here)).length > 0 && {
+            envFrom: [{ secretRef: { name: environmentName(here) } }],
+          }),
+          ...(service !== undefined && resourcesOf(service)),
+          ...(volumes.length > 0 && {
+            volumeMounts: service?.volumes.map(({ name: volume, path: mountPath }) => ({
+              name: volume,
+              mountPath,
+            })),
+          }),
+          ...(runs !== undefined && lifeOf(runs)),
+        },
+      ],
+    },
+  }
+}
+
+function portOf({ port = usualPort }: ServiceHere): number {
+  return port
+}
+
+function variablesOf({ env }: AppHere, service: ServiceHere | undefined): JsonObject[] {
+  const given =
+    service === undefined || !service.listens
+      ? env
+      : { ...env, PORT: String(portOf(service)), HOST: '0.0.0.0' }
+  return Object.entries(given).map(([name, value]) => ({ name, value }))
+}
+
+function resourcesOf({ memoryBytes, cpu }: ServiceHere): JsonObject {
+  const bounds = definedOf({
+    memory: memoryBytes && String(memoryBytes),
+    cpu: cpu && `${Math.ceil(cpu * 1000)}m`,
+  })
+  return Object.keys(bounds).length === 0 ? {} : { resources: { requests: bounds, limits: bounds } }
+}
+
+function lifeOf(service: ServiceHere): JsonObject {
+  const { listens, health } = service
+  if (!listens) return {}
+  const { intervalMs = 2000, timeoutMs = 5000, startMs = 60_000 } = health ?? {}
+  const periodSeconds = Math.max(1, Math.round(intervalMs / 1000))
+  const probe = {
+    ...(health === undefined ? { tcpSocket: { port: 'http' } } : { httpGet: requestOf(health) }),
+    periodSeconds,
+    timeoutSeconds: Math.max(1, Math.ceil(timeoutMs / 1000)),
+  }
+  const startupProbe = { ...probe, failureThreshold: Math.ceil(startMs / 1000 / periodSeconds) }
+  return {
+    ports: [{ name: 'http', containerPort: portOf(service), protocol: 'TCP' }],
+    startupProbe,
+    readinessProbe: probe,
+    ...(health?.restart === true && { livenessProbe: { ...probe, failureThreshold: 3 } }),
+    lifecycle: { preStop: { sleep: { seconds: pauseSeconds } } },
+  }
+}
+
+function requestOf({ path, host }: HealthHere): JsonObject {
+  const httpHeaders = host === undefined ? undefined : [{ name: 'Host', value: host }]
+  return { path, port: 'http', ...definedOf({ httpHeaders }) }
+}
+
+// --- Hosts ------------------------------------------------------------------
+
+function trafficOf(here: AppHere, service: ServiceHere, place: ClusterPlace): JsonObject[] {
+  return place.cluster.gateway === undefined
+    ? [ingressOf(here, service, place)]
+    : routesOf(here, service, place.cluster.gateway)
+}
+
+function ingressOf(
+  here: AppHere,
+  service: ServiceHere,
+  { cluster: { ingressClass, tlsSecret, issuer } }: ClusterPlace,
+): JsonObject {
+  const name = clusterOf(here, service.name)
+  const byHost = Map.groupBy(service.hosts, ({ host }) => host)
+  const backend = { service: { name, port: { name: 'http' } } }
+  const secretName = tlsSecret ?? (issuer === undefined ? undefined : `${name}-tls`)
+  const annotations = {
+    ...definedOf({ 'cert-manager.io/cluster-issuer': issuer }),
+    ...(ingressClass === 'nginx' && nginxAnnotations(here)),
+  }
+  return objectOf(
+    here,
+    service,
+    { kind: 'Ingress', apiVersion: 'networking.k8s.io/v1' },
+    {
+      annotations: Object.keys(annotations).length === 0 ? undefined : annotations,
+      spec: {
+        ...definedOf({ ingressClassName: ingressClass }),
+        rules: [...byHost].map(([host, places]) => ({
+          host,
+          http: { paths: places.map(({ path }) => ({ path, pathType: 'Prefix', backend })) },
+        })),
+        ...(secretName !== undefined && { tls: [{ hosts: [...byHost.keys()], secretName }] }),
+      },
+    },
+  )
+}
+
+/** Its usual limits are lower than those of the file. */
+function nginxAnnotations({ limits }: AppHere): JsonObject {
+  const seconds = String(Math.ceil(limits.websocketMs / 1000))
+  const prefix = 'nginx.ingress.kubernetes.io'
+  return {
+    [`${prefix}/proxy-body-size`]: String(limits.bodyBytes),
+    [`${prefix}/proxy-read-timeout`]: seconds,
+    [`${prefix}/proxy-send-timeout`]: seconds,
+  }
+}
+
+/** One for each path. */
+function routesOf(here: AppHere, service: ServiceHere, gateway: string): JsonObject[] {
+  const [name = '', namespace] = gateway.split('/').toReversed()
+  const parentRefs = [{ name, ...definedOf({ namespace }) }]
+  const cluster = clusterOf(here, service.name)
+  const byPath = Map.groupBy(service.hosts, ({ path, strip }) => `${path} ${strip}`)
+  return [...byPath.values()].map((places) => {
+    const [{ path, strip } = { path: '/', strip: false }] = places
+    const slug = path
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, ' ')
+      .trim()
+      .replaceAll(' ', '-')
+    const rewrite = { type: 'ReplacePrefixMatch', replacePrefixMatch: '/' }
+    const filters = strip ? [{ type: 'URLRewrite', urlRewrite: { path: rewrite } }] : undefined
+    return objectOf(
+      here,
+      service,
+      { kind: 'HTTPRoute', apiVersion: 'gateway.networking.k8s.io/v1' },
+      {
+        name: slug === '' ? cluster : `${cluster}-${slug}`,
+        spec: {
+          parentRefs,
+          hostnames: places.map(({ host }) => host),
+          rules: [
+            {
+              matches: [{ path: { type: 'PathPrefix', value: path } }],
+              ...definedOf({ filters }),
+              backendRefs: [{ name: cluster, port: servicePortOf(service) }],
+            },
+          ],
+        },
+      },
+    )
+  })
+}
+
+// --- Removal ----------------------------------------------------------------
+
+const workloadKinds = ['deployment', 'cronJob', 'podDisruptionBudget', 'service']
+
+function trafficKind({ cluster: { gateway } }: ClusterPlace): string {
+  return gateway === undefined ? 'ingress' : 'HTTPRoute.gateway.networking.k8s.io'
+}
+
+interface Removal {
+  readonly name: string
+  readonly kinds: readonly string[]
+  readonly label: string
+  readonly value: string
+}
+
+function removal(place: ClusterPlace, { name, kinds, label, value }: Removal): JsonObject {
+  return {
+    type: 'deleteManifest',
+    name,
+    ...accountFields(place),
+    location: place.region,
+    mode: 'label',
+    kinds,
+    labelSelectors: { selectors: [{ kind: 'EQUALS', key: label, values: [value] }] },
+    options: { cascading: true },
+  }
+}
+
+/** For what the environment had by a former file and has no more; volumes stay. */
+export function removalStages(former: AppHere, here: AppHere, place: ClusterPlace): JsonObject[] {
+  const requisiteStageRefIds = here.services.map(({ name }) => `deploy-${name}`)
+  return former.services.flatMap((service) => {
+    const now = here.services.find(({ name }) => name === service.name)
+    const isOther =
+      now === undefined || (now.schedule === undefined) !== (service.schedule === undefined)
+    const kinds = isOther
+      ? [
+          trafficKind(place),
+          service.schedule === undefined ? 'deployment' : 'cronJob',
+          'podDisruptionBudget',
+          'service',
+        ]
+      : [
+          ...(service.hosts.length > 0 && now.hosts.length === 0 ? [trafficKind(place)] : []),
+          ...(service.listens && !now.listens ? ['service'] : []),
+        ]
+    if (kinds.length === 0) return []
+    const cluster = clusterOf(former, service.name)
+    const stage = removal(place, {
+      name: `Stop ${cluster}`,
+      kinds,
+      label: selectorLabel,
+      value: cluster,
+    })
+    return [{ refId: `stop-${cluster}`, requisiteStageRefIds, ...stage }]
+  })
+}
+
+/** Of all that an environment has, its volumes aside. */
+export function removalOf(here: AppHere, place: ClusterPlace): JsonObject {
+  const value = environmentName(here)
+  const kinds = [trafficKind(place), ...workloadKinds, 'job', 'secret']
+  return removal(place, { name: `Stop ${value}`, kinds, label: instanceLabel, value })
+}
+
+export function scaleJob(cluster: string, instances: number, place: ClusterPlace): JsonObject {
+  return {
+    type: 'scaleManifest',
+    name: `Scale ${cluster} to ${instances}`,
+    ...accountFields(place),
+    location: place.region,
+    manifestName: `deployment ${cluster}`,
+    replicas: instances,
+  }
+}
+
+// --- What is not the same as on one machine -----------------------------------
+
+/** @throws {PortError} 400 for what an app on a cluster would lack, naming the key and what to write */
+export function checkClusterApp(here: AppHere, { account, cluster }: ClusterPlace): void {
+  const { services, attach, promote, environment } = here
+  const stripped = services.flatMap(({ hosts }) => hosts).find(({ strip }) => strip)
+  const long = services
+    .map(({ name }) => clusterOf(here, name))
+    .find(({ length }) => length > maxNameLength)
+  const inner = attach.find(({ external }) => external === undefined)
+  const problems = [
+    inner &&
+      `attach.${inner.name}: Fairlead runs no databases on clusters. Run one elsewhere, and name the secret with its address: attach: { ${inner.name}: { type: ${inner.type}, external: ${inner.variable} } }, and fairlead secret set ${inner.variable}.`,
+    promote?.canary !== undefined &&
+      `promote.canary: apps on clusters have no canary steps. Remove it for ${environment}, or promote by verify and soak.`,
+    stripped &&
+      cluster.gateway === undefined &&
+      `hosts: ${stripped.host}${stripped.path} has strip: true, which an Ingress has not. An operator can set apps.gateway of the account, or serve the path itself.`,
+    long &&
+      `services: ${long} is longer than the ${maxNameLength} characters that a name may have on a cluster. Shorten the name of the application, the environment or the service.`,
+  ].filter((problem) => typeof problem === 'string')
+  if (problems.length === 0) return
+  throw new PortError(400, `On the account ${account}, ${problems.join(' ')}`)
+}
+
+/** What of the file has another effect there, for people. */
+export function clusterNotes(here: AppHere, { cluster }: ClusterPlace): string[] {
+  const { services, limits, redirects, hsts, errorPage } = here
+  const of = (holds: (service: ServiceHere) => boolean) =>
+    services
+      .filter(holds)
+      .map(({ name }) => name)
+      .join(', ')
+  const hosts = services.flatMap((service) => service.hosts)
+  const notes: (readonly [string | boolean, string])[] = [
+    [of(({ processes }) => processes !== undefined), 'processes: pods have no such limit.'],
+    [of(({ health }) => health?.status !== undefined), 'health.status: probes take 200 to 399.'],
+    [of(({ schedule }) => schedule?.onOverlap === 'wait'), 'onOverlap: wait is skip in a CronJob.'],
+    [
+      !isDeepStrictEqual(limits, usualLimits),
+      cluster.ingressClass === 'nginx' && cluster.gateway === undefined
+        ? 'limits: only body and websocket are set, by annotations of nginx.'
+        : 'limits: the controller has limits of its own.',
+    ],
+    [Object.keys(redirects).length > 0, 'redirect: redirects are the controller’s.'],
+    [hsts !== undefined, 'hsts: the controller writes the header, or the program.'],
+    [errorPage !== undefined, 'error-page: the controller has one of its own.'],
+    [
+      hosts.length > 0 && !hasCertificates(cluster),
+      'hosts: no certificate, as the account sets neither apps.tlsSecret nor apps.issuer.',
+    ],
+  ]
+  return notes.flatMap(([names, note]) =>
+    names === false || names === '' ? [] : [names === true ? note : `${names}: ${note}`],
+  )
+}
+
+/** A Gateway has those of its listeners. */
+function hasCertificates({ gateway, tlsSecret, issuer }: ClusterRules): boolean {
+  return [gateway, tlsSecret, issuer].some((each) => each !== undefined)
+}

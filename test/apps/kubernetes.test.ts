@@ -1,0 +1,246 @@
+/** Apps on a cluster: the file of an app on one machine with another account, against a real control plane. */
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fieldAt, type JsonObject, objectsOf, textsOf } from '../../packages/base/json/values.ts'
+import { endWithTest } from '../support/agent.ts'
+import { putImage } from '../support/deployments.ts'
+import { claimPorts, freePort } from '../support/free-port.ts'
+import { runGateway } from '../support/gateway.ts'
+import type { KubernetesObject } from '../support/kubernetes-client.ts'
+import { type Platform, startPlatform } from '../support/kubernetes-platform.ts'
+import { routeDefinition } from '../support/kubernetes-routes.ts'
+import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+let platform: Platform
+
+const fileWith = (account: string, more = '') => `
+application: shop
+account: ${account}
+registry: registry.example/shop
+services:
+  web: { instances: 2, health: /health, hosts: [shop.example], stop: 20s }
+  worker: { command: sleep 1000, memory: 512Mi }
+  nightly: { command: "true", schedule: "0 3 * * 1", timezone: Europe/Berlin }
+env: { LOG_LEVEL: info }
+secrets: [SESSION_KEY]
+${more}`
+
+async function ask(method: string, path: string, body?: unknown, expected = 202) {
+  const { status, body: answer } = await platform.ask(method, `/apps/shop${path}`, body)
+  assert.equal(status, expected, JSON.stringify(answer))
+  return answer as JsonObject
+}
+
+async function deploy(version: string, file: string, expected = 'SUCCEEDED', image = '') {
+  const order = { file, image: image || `registry.example/shop:${version}` }
+  const run = await ask('POST', '/deployments', order)
+  const { error } = await platform.finish(String(run['id']), expected)
+  return { run, error }
+}
+
+const paths: Readonly<Record<string, string>> = {
+  Secret: '/api/v1/namespaces/NS/secrets',
+  Service: '/api/v1/namespaces/NS/services',
+  Deployment: '/apis/apps/v1/namespaces/NS/deployments',
+  CronJob: '/apis/batch/v1/namespaces/NS/cronjobs',
+  Job: '/apis/batch/v1/namespaces/NS/jobs',
+  Ingress: '/apis/networking.k8s.io/v1/namespaces/NS/ingresses',
+  PodDisruptionBudget: '/apis/policy/v1/namespaces/NS/poddisruptionbudgets',
+  HTTPRoute: '/apis/gateway.networking.k8s.io/v1/namespaces/NS/httproutes',
+}
+const pathOf = (kind: string) => (paths[kind] ?? '').replace('NS', platform.one)
+const find = (kind: string, name: string) => platform.api.get(`${pathOf(kind)}/${name}`)
+const namesOf = async (kind: string) =>
+  (await platform.api.list(pathOf(kind))).map(({ metadata }) => metadata.name).sort()
+const containerOf = (object: KubernetesObject): JsonObject =>
+  objectsOf(fieldAt(object, 'spec', 'template', 'spec', 'containers'))[0] ?? {}
+
+async function serviceOf(name: string): Promise<JsonObject> {
+  const { environments } = await ask('GET', '', undefined, 200)
+  const [environment] = objectsOf(environments)
+  return objectsOf(environment?.['services']).find((each) => each['name'] === name) ?? {}
+}
+
+test('apps on a cluster', async (t) => {
+  const home = createFolder('apps-kubernetes')
+  t.after(() => removeFolder(home))
+  const dataDir = join(home, 'data')
+  mkdirSync(dataDir)
+  const { first, last } = await claimPorts()
+  const front = { http: await freePort(), https: await freePort() }
+  const started = await startPlatform(t, {
+    settings: { local: { accounts: [{ name: 'machine', front, ports: `${first}-${last}` }] } },
+    accounts: (kubeconfigFile) => [
+      {
+        ...{ name: 'gated', kubeconfigFile },
+        apps: { gateway: 'infra/public', namespace: 'default', pullSecret: 'registry-login' },
+      },
+    ],
+    start: async (end, settings) => {
+      const gateway = await runGateway(end, settings, { embedded: true, dataDir })
+      endWithTest(end, dataDir, () => gateway.stop())
+      return gateway
+    },
+  })
+  if (started === undefined) return
+  platform = started
+  const { api, plane } = platform
+  await putImage(dataDir, '1.0.0')
+  await ask('PUT', '/secrets/SESSION_KEY', { value: 'first-value' }, 200)
+
+  await t.test('app-scenario 134: attach is refused before any change', async () => {
+    const file = fileWith('k8s-one', 'attach: { db: postgresql }')
+    const { message } = await ask('POST', '/deployments', { file, image: 'a/b:1' }, 400)
+    assert.match(String(message), /attach\.db: .*external: DATABASE_URL/)
+    assert.deepEqual(await platform.read('/applications/shop/pipelineConfigs'), [])
+    assert.deepEqual(await namesOf('Secret'), [])
+  })
+
+  await t.test(
+    'app-scenario 131: another account alone makes the objects, and the former one goes on',
+    async () => {
+      await deploy('1.0.0', fileWith('machine'), 'SUCCEEDED', 'shop:1.0.0')
+      const file = fileWith('k8s-one')
+      const { run } = await deploy('1.0.0', file)
+      assert.match(textsOf(run['notes']).join(), /machine: the app still runs there/)
+      assert.deepEqual(await namesOf('Deployment'), ['shop-web', 'shop-worker'])
+      assert.deepEqual(await namesOf('Service'), ['shop-web'])
+      assert.deepEqual(await namesOf('PodDisruptionBudget'), ['shop-web'])
+      assert.deepEqual(await namesOf('Secret'), ['shop-production-v000'])
+      const cron = await find('CronJob', 'shop-nightly')
+      assert.deepEqual(
+        [cron.spec['schedule'], cron.spec['timeZone'], cron.spec['concurrencyPolicy']],
+        ['0 3 * * 1', 'Europe/Berlin', 'Forbid'],
+      )
+      const web = await find('Deployment', 'shop-web')
+      const { labels = {} } = web.metadata
+      assert.deepEqual(
+        ['name', 'component', 'version', 'instance', 'managed-by'].map(
+          (key) => labels[`app.kubernetes.io/${key}`],
+        ),
+        ['shop', 'web', '1.0.0', 'shop-production', 'spinnaker'],
+      )
+      const worker = containerOf(await find('Deployment', 'shop-worker'))
+      assert.deepEqual(worker['command'], ['sh', '-c', 'exec sleep 1000'])
+      assert.deepEqual(fieldAt(worker, 'resources', 'limits'), { memory: '536870912' })
+      const container = containerOf(web)
+      assert.deepEqual(container['envFrom'], [{ secretRef: { name: 'shop-production-v000' } }])
+      assert.deepEqual(container['env'], [
+        { name: 'LOG_LEVEL', value: 'info' },
+        { name: 'PORT', value: '8080' },
+        { name: 'HOST', value: '0.0.0.0' },
+      ])
+      assert.equal(fieldAt(web, 'spec', 'template', 'spec', 'terminationGracePeriodSeconds'), 25)
+      const secret = await find('Secret', 'shop-production-v000')
+      assert.equal(
+        Buffer.from(String(fieldAt(secret, 'data', 'SESSION_KEY')), 'base64').toString(),
+        'first-value',
+      )
+      const served = await serviceOf('web')
+      assert.deepEqual([served['version'], served['ready'], served['wanted']], ['1.0.0', 2, 2])
+
+      const groups = await platform.read<JsonObject[]>('/applications/shop/serverGroups')
+      assert.ok(groups.some(({ account }) => account === 'machine'))
+      const left = await ask('DELETE', '?account=machine', undefined, 200)
+      await platform.ends(String(left['task']))
+      const { notes } = await ask('POST', '/plan', { file }, 200)
+      assert.doesNotMatch(textsOf(notes).join(), /still runs/)
+      assert.deepEqual(await namesOf('Deployment'), ['shop-web', 'shop-worker'])
+    },
+  )
+
+  await t.test('app-scenario 132: hosts are an Ingress or a route by the account', async () => {
+    const ingress = await find('Ingress', 'shop-web')
+    assert.deepEqual(
+      objectsOf(ingress.spec['rules']).map(({ host }) => host),
+      ['shop.example'],
+    )
+    const { readinessProbe, startupProbe, livenessProbe } = containerOf(
+      await find('Deployment', 'shop-web'),
+    )
+    for (const probe of [readinessProbe, startupProbe]) {
+      assert.equal(fieldAt(probe, 'httpGet', 'path'), '/health')
+      assert.deepEqual(fieldAt(probe, 'httpGet', 'httpHeaders'), [
+        { name: 'Host', value: 'shop.example' },
+      ])
+    }
+    assert.equal(livenessProbe, undefined)
+
+    await api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', routeDefinition)
+    const routes = '/apis/gateway.networking.k8s.io/v1/namespaces/default/httproutes'
+    await waitUntil(async () => (await api.find(`${routes}?limit=1`)) !== undefined, 'routes')
+    const file = fileWith('gated')
+    await deploy('1.0.0', file)
+    const route = await api.get(`${routes}/shop-web`)
+    assert.deepEqual(
+      [route.spec['hostnames'], route.spec['parentRefs']],
+      [['shop.example'], [{ name: 'public', namespace: 'infra' }]],
+    )
+    const web = await api.get('/apis/apps/v1/namespaces/default/deployments/shop-web')
+    assert.deepEqual(fieldAt(web, 'spec', 'template', 'spec', 'imagePullSecrets'), [
+      { name: 'registry-login' },
+    ])
+    await deploy('1.0.0', fileWith('k8s-one'))
+    const left = await ask('DELETE', '?account=gated', undefined, 200)
+    await platform.ends(String(left['task']))
+    assert.deepEqual(await api.list('/apis/apps/v1/namespaces/default/deployments'), [])
+    assert.deepEqual(await api.list(routes), [])
+  })
+
+  await t.test(
+    'app-scenario 133: a failed release changes no Deployment, a new secret changes its pods',
+    async () => {
+      const more = 'release: node migrate.js'
+      const before = await find('Deployment', 'shop-web')
+      const end = plane.nodes.behave(
+        ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'release',
+        { kind: 'exit', exitCode: 3 },
+      )
+      const file = fileWith('k8s-one', more)
+      const failed = await deploy('2.0.0', file, 'TERMINAL')
+      end()
+      assert.match(failed.error, /shop-release-2-0-0.*exited with code: 3/)
+      assert.deepEqual((await find('Deployment', 'shop-web')).spec, before.spec)
+
+      await deploy('2.0.0', file)
+      assert.equal(fieldAt(await find('Job', 'shop-release-2-0-0'), 'spec', 'backoffLimit'), 0)
+      const templateOf = async () =>
+        JSON.stringify(fieldAt(await find('Deployment', 'shop-web'), 'spec', 'template'))
+      const old = await templateOf()
+      const { runs } = await ask('PUT', '/secrets/SESSION_KEY', { value: 'second-value' }, 200)
+      await platform.finish(String(objectsOf(runs)[0]?.['id']))
+      assert.notEqual(await templateOf(), old)
+      assert.match(await templateOf(), /shop-production-v001/)
+      for (const path of ['/applications/shop/pipelineConfigs', '/applications/shop/pipelines'])
+        assert.doesNotMatch(JSON.stringify(await platform.read(path)), /second-value|c2Vjb25kLXZh/)
+    },
+  )
+
+  await t.test('app-scenario 135: scale, rollback and removal are as on one machine', async () => {
+    const scaled = await ask('PUT', '/scale', { services: { web: 3 } }, 200)
+    await platform.ends(String(scaled['task']))
+    assert.equal((await find('Deployment', 'shop-web')).spec['replicas'], 3)
+    await waitUntil(async () => (await serviceOf('web'))['ready'] === 3, 'three instances')
+
+    const back = await ask('POST', '/rollback', {}, 200)
+    assert.deepEqual([back['from'], back['to']], ['2.0.0', '1.0.0'])
+    const { execution } = await platform.finish(String(back['id']))
+    assert.ok(!execution.stages.some(({ type }) => type === 'runJobManifest'))
+    assert.equal((await serviceOf('web'))['version'], '1.0.0')
+
+    const slim = fileWith('k8s-one')
+      .replace(/ {2}(?:worker|nightly): .*\n/g, '')
+      .replace(', hosts: [shop.example]', '')
+    await deploy('1.0.0', slim)
+    assert.deepEqual(await namesOf('Deployment'), ['shop-web'])
+    assert.deepEqual([await namesOf('CronJob'), await namesOf('Ingress')], [[], []])
+
+    const { task } = await ask('DELETE', '', undefined, 200)
+    await platform.ends(String(task))
+    for (const kind of ['Deployment', 'Service', 'Secret'])
+      assert.deepEqual(await namesOf(kind), [])
+  })
+})
