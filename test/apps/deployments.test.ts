@@ -269,6 +269,34 @@ test('apps', async (t) => {
     },
   )
 
+  await t.test('a host is added beside the file, survives a deployment, and goes', async () => {
+    const env = {
+      FAIRLEAD_URL: await startUserProxy(t, fairlead.url()),
+      FAIRLEAD_TOKEN: 'alice',
+      FAIRLEAD_APP: 'shop',
+    }
+    const run = (...args: string[]) => runCli(['domains', ...args], { env })
+    const added = await run('add', 'Other.example.', '--service', 'web')
+    assert.equal(added.code, 0, added.stderr)
+    assert.match(
+      added.stdout,
+      /^other\.example is served by shop-web: http:\/\/other\.example:\d+$/m,
+    )
+    const file = fileWith({ web: ', instances: 2', more: 'secrets: [TOKEN]' })
+    await deploy('1.1.0', file)
+    assert.equal((await visitHost(port, 'other.example')).status, 200)
+    const { stdout } = await run()
+    assert.match(stdout, /^shop\.example +shop +file +shop-web +none/m)
+    assert.match(stdout, /^other\.example +shop +added +shop-web +none/m)
+
+    const own = await run('remove', 'shop.example', '--yes')
+    assert.deepEqual([own.code, /Remove it from "hosts"/.test(own.stderr)], [1, true], own.stderr)
+    const refused = await fairlead.ask('PUT', '/apps/blog/domains/shop.example', {})
+    assert.equal(refused.status, 404, JSON.stringify(refused.body))
+    assert.equal((await run('remove', 'other.example', '--yes')).code, 0)
+    assert.equal((await visitHost(port, 'other.example')).status, 404)
+  })
+
   await t.test(
     'app-scenario 66: after eject a deployment changes no object, and says so',
     async () => {

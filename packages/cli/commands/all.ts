@@ -5,6 +5,7 @@ import { completion, createComplete } from './completion.ts'
 import { context } from './context.ts'
 import { deploy } from './deploy.ts'
 import { diff } from './diff.ts'
+import { domains } from './domains.ts'
 import { eject } from './eject.ts'
 import { exec, run } from './exec.ts'
 import { exportCommand } from './export.ts'
@@ -37,6 +38,7 @@ export const commands: readonly CommandEntry[] = [
   scale,
   secret,
   env,
+  domains,
   runs,
   watch,
   start,

@@ -14,11 +14,14 @@ export interface ServedHost {
     readonly state: string
     readonly cause?: string
     readonly endMs?: number
+    readonly nextMs?: number
   }
 }
 
 interface ServiceStatus {
   readonly name: string
+  /** Also the name of its load balancer. */
+  readonly cluster: string
   readonly version: string | null
   readonly ready: number
   readonly wanted: number

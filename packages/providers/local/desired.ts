@@ -216,9 +216,7 @@ export interface LocalHost {
   readonly host: string
   readonly application: string
   readonly claimedMs: number
-  /** It stays the application's when no load balancer has it any more. */
-  readonly isKept: boolean
-  /** Gets its requests, beside what load balancers say themselves. */
+  /** Of a host that a user has added: gets its requests, beside what load balancers say themselves. */
   readonly loadBalancer?: ResourceKey | undefined
 }
 

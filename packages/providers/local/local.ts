@@ -41,8 +41,9 @@ import { openCertificates } from './certificates/open-certificates.ts'
 import { Containers } from './containers.ts'
 import { Desired } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
+import { domainRoutes } from './front/domains.ts'
 import { FrontCertificates } from './front/front-certificates.ts'
-import { findServedHosts } from './front/served-hosts.ts'
+import { findServedHosts, type ServedHost } from './front/served-hosts.ts'
 import { toDesiredFronts } from './front/wanted-fronts.ts'
 import { createImageArtifacts } from './image-artifacts.ts'
 import { createImageReads, imageRoutes } from './local-images.ts'
@@ -89,6 +90,8 @@ export class LocalProvider implements CloudProvider {
   readonly #secrets: ProgramSecrets
   readonly dataDir: string
   readonly #readings: Readings
+  /** By the key of the load balancer. */
+  readonly #servedHosts: () => ReadonlyMap<string, readonly ServedHost[]>
 
   constructor(context: BackendContext, settings: LocalSettings) {
     const { db, now } = context
@@ -150,8 +153,9 @@ export class LocalProvider implements CloudProvider {
     this.#agent = agent
     this.#secrets = secrets
     this.dataDir = dataDir
+    this.#servedHosts = () => findServedHosts(toFronts(), this.hostCertificates())
     this.#readings = new Readings({
-      servedHosts: () => findServedHosts(toFronts(), this.hostCertificates()),
+      servedHosts: this.#servedHosts,
       desired,
       reconciler,
       agent,
@@ -328,6 +332,7 @@ export class LocalProvider implements CloudProvider {
 
   routes(app: FastifyInstance): void {
     imageRoutes(app, this.parts)
+    domainRoutes(app, { ...this.parts, served: this.#servedHosts })
   }
 
   start(): void {

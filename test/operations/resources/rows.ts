@@ -89,6 +89,23 @@ export const definitionRows: Row[] = [
     ask: 'GET /apps/web/variables?environment=staging',
     call: 'orca GET /apps/web/variables?environment=staging',
   },
+  {
+    id: 'getAppDomains',
+    ask: 'GET /apps/web/domains',
+    call: 'clouddriver GET /apps/web/domains',
+    gives: list,
+  },
+  {
+    id: 'addAppDomain',
+    ask: 'PUT /apps/web/domains/a.example',
+    body: {},
+    call: 'clouddriver PUT /apps/web/domains/a.example',
+  },
+  {
+    id: 'removeAppDomain',
+    ask: 'DELETE /apps/web/domains/a.example',
+    call: 'clouddriver DELETE /apps/web/domains/a.example',
+  },
   { id: 'ejectApp', ask: 'POST /apps/web/eject', call: 'orca POST /apps/web/eject' },
   {
     id: 'listApplicationSecretsUsingGET',

@@ -154,6 +154,29 @@ const Variables = model('AppVariables', {
   ),
 })
 
+const Domain = model('AppDomain', 'A host of an app on the front of this machine.', {
+  host: z.string(),
+  application: z.string().describe('Whose it is.'),
+  claimedMs: millisecondsModel,
+  isAdded: z.boolean().describe('A user has added it, beside those of the app file.'),
+  loadBalancers: TextList.describe('Those that serve it.'),
+  address: z.string().optional().describe('URL; missing where nothing serves it.'),
+  certificate: z
+    .looseObject({
+      state: z.enum(['waiting-dns', 'ordering', 'valid', 'failing', 'limited', 'expired']),
+      cause: z.string().optional(),
+      endMs: millisecondsModel.optional().describe('End of the certificate that is served.'),
+      nextMs: millisecondsModel.describe('When Fairlead tries or looks again.'),
+    })
+    .optional()
+    .describe('Of a host that gets one by ACME.'),
+})
+const DomainRequest = model('AppDomainRequest', {
+  loadBalancer: nonEmpty
+    .nullish()
+    .describe('Gets the requests, such as shop-web. May be left out where there is one.'),
+})
+
 const TaskOfApp = z.string().nullable().describe('Id of the task that does it.')
 
 const apps = operationsWith({ errors: invalid })
@@ -240,6 +263,36 @@ export const appOperations: Operation[] = [
     query: { environment: nonEmpty.optional() },
     forward: `orca ${path}/variables`,
     answer: Variables,
+  }),
+  known.get('getAppDomains', `${path}/domains`, 'List hosts of an app', {
+    demands: readsApplication,
+    description: 'Hosts that belong to the application, with the states of their certificates.',
+    forward: `clouddriver ${path}/domains`,
+    answer: z.array(Domain),
+    errors: {},
+  }),
+  known.put('addAppDomain', `${path}/domains/{host}`, 'Add a host to an app', {
+    demands: writesApplication,
+    description:
+      'The front of this machine serves the host by a service of the app, whatever its file says, until it is removed or the load ' +
+      'balancer is deleted. Needs WRITE on the account, too.',
+    forward: `clouddriver ${path}/domains/{host}`,
+    body: DomainRequest,
+    answer: Domain,
+    errors: {
+      400: 'The host is not valid, or several load balancers could serve it.',
+      404: 'No load balancer of the app has hosts.',
+      409: 'The host belongs to another application, or the operator has reserved it.',
+    },
+  }),
+  known.remove('removeAppDomain', `${path}/domains/{host}`, 'Remove a host from an app', {
+    demands: writesApplication,
+    forward: `clouddriver ${path}/domains/{host}`,
+    answer: z.looseObject({ host: z.string(), application: z.string(), removed: z.boolean() }),
+    errors: {
+      404: 'The host does not belong to the application.',
+      409: 'The app file has the host: remove it there.',
+    },
   }),
   put('setAppSecret', `${path}/secrets/{name}`, 'Set a secret of an app', {
     demands: writesApplication,

@@ -77,11 +77,11 @@ export function claimHosts(
   if (problems.length > 0) throw new PortError(409, problems.join(' '))
   for (const host of hosts) {
     if (desired.get('hosts', hostKey(claim.front, host)) === undefined)
-      desired.put('hosts', { ...claim, host, claimedMs: nowMs, isKept: false })
+      desired.put('hosts', { ...claim, host, claimedMs: nowMs })
   }
 }
 
-/** Those that no load balancer has any more, unless the application keeps them. @param parts.balancer As it will be */
+/** Those that no load balancer has any more, unless a user has added them. @param parts.balancer As it will be */
 export function releaseHosts(
   hosts: readonly string[],
   parts: {
@@ -99,6 +99,7 @@ export function releaseHosts(
   )
   for (const host of hosts) {
     const owned = desired.get('hosts', hostKey(front, host))
-    if (owned !== undefined && !owned.isKept && !used.has(host)) desired.remove('hosts', owned)
+    if (owned !== undefined && owned.loadBalancer === undefined && !used.has(host))
+      desired.remove('hosts', owned)
   }
 }

@@ -193,12 +193,15 @@ const deleteLoadBalancer = defineOperation({
   },
 })
 
-/** Server groups and instances forget it, so that a later one of that name starts empty. */
+/** Server groups and instances forget it, so that a later one of that name starts empty; hosts that users have added to it go. */
 function remove(balancer: LocalBalancer, desired: Desired): void {
   const isHere = ({ account, region }: { account: string; region: string }) =>
     account === balancer.account && region === balancer.region
   const others = (names: readonly string[]) => names.filter((name) => name !== balancer.name)
   desired.remove('balancers', balancer)
+  for (const host of [...desired.all('hosts')])
+    if (host.loadBalancer !== undefined && placeKey(host.loadBalancer) === placeKey(balancer))
+      desired.remove('hosts', host)
   for (const group of [...desired.all('groups')].filter(isHere)) {
     if (group.loadBalancers.includes(balancer.name))
       desired.put('groups', { ...group, loadBalancers: others(group.loadBalancers) })
