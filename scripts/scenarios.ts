@@ -43,6 +43,11 @@ function rowNumbers(text: string): number[] {
   )
 }
 
+/** Area of a page, as titles have it: `objects` of `kubernetes-objects.md`. */
+export function areaOf(page: string): string {
+  return basename(page, '.md').split('-').at(-1) ?? ''
+}
+
 /** Every page with its last column as the tests have it. Promises, and reasons why a number has no test, are written by hand. */
 export function printScenarios(): { file: string; text: string }[] {
   const tests = readScenarioTests()
@@ -53,7 +58,7 @@ export function printScenarios(): { file: string; text: string }[] {
       text: read(file).replaceAll(
         /^(\| (\d+) \| .+ \| )(.+) \|$/gm,
         (_row, start: string, number: string, cell: string) => {
-          const files = tests.get(`${basename(file, '.md')} ${number}`)?.join(', ')
+          const files = tests.get(`${areaOf(file)} ${number}`)?.join(', ')
           return `${start}${files ?? (cell.startsWith('none: ') ? cell : 'none: to be explained')} |`
         },
       ),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { readScenarioTests } from '../scripts/scenarios.ts'
+import { areaOf, readScenarioTests } from '../scripts/scenarios.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -11,7 +11,7 @@ const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 test('numbers in titles have promises; untested promises have reasons', () => {
   const rows = globSync('docs/contracts/scenarios/*.md', { cwd: root }).flatMap((file) =>
     [...read(file).matchAll(/^\| (\d+) \| .+ \| (.+) \|$/gm)].map(([, number, tests]) => ({
-      key: `${basename(file, '.md')} ${number}`,
+      key: `${areaOf(file)} ${number}`,
       tests,
     })),
   )
