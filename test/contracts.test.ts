@@ -1,7 +1,7 @@
 /** The contracts agree with the tests and the code: numbered promises have their tests, and citations lead to a heading. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { areaOf, readScenarioTests } from '../scripts/scenarios.ts'
 

@@ -212,6 +212,15 @@ export const toCloudManifest = shape({
     reasons: textsOf,
     hopeless: isTrue,
   }),
+  /** Of a provider that knows the state of every kind. */
+  health: shape({
+    state: textOf,
+    sentence: textOf,
+    reason: textOf,
+    final: isTrue,
+    failsAfterMs: numberOf,
+    warning: textOf,
+  }),
   reasons: textsOf,
   /** Waiting for it is pointless. */
   hopeless: isTrue,

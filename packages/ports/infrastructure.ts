@@ -92,7 +92,11 @@ export interface Infrastructure {
   ): Promise<JsonObject | undefined>
 
   manifest(
-    place: NamedPlace & { readonly includeEvents: boolean },
+    place: NamedPlace & {
+      readonly includeEvents: boolean
+      /** A job that is gone after its end is found. */
+      readonly includeCollected?: boolean
+    },
     as: Caller,
   ): Promise<CloudManifest | undefined>
   /** Full names, such as `replicaSet web-v000`. */

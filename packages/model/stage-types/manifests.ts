@@ -120,6 +120,9 @@ export const stability = [
     { default: true },
   ),
   flag('includeEvents', 'Keeps the events of the objects in the stage.'),
+  flag('awaitSuspended', 'Waits for objects that a person or their specification has stopped.'),
+  flag('strictHealth', 'Waits for objects on which no controller acts.'),
+  flag('failOnLastRun', 'Fails for cron jobs whose last run failed.'),
 ]
 
 const plannedFields = [

@@ -178,10 +178,14 @@ export function createPort(infrastructure: EmbeddedInfrastructure): Infrastructu
     podProperties: async ({ name: pod, ...place }, as) =>
       toNonEmpty(await find(propertiesOfPod, { params: { ...place, pod } }, as)),
 
-    manifest: ({ region: location, includeEvents, ...place }, as) =>
+    manifest: ({ region: location, includeEvents, includeCollected, ...place }, as) =>
       one(
         toCloudManifest,
-        find(manifestByName, { params: { ...place, location }, query: { includeEvents } }, as),
+        find(
+          manifestByName,
+          { params: { ...place, location }, query: { includeEvents, includeCollected } },
+          as,
+        ),
       ),
     manifestsOfCluster: async (params, as) =>
       (await list(objectOf, find(clusterManifests, { params }, as))).flatMap(

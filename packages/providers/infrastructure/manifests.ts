@@ -91,6 +91,7 @@ const manifest: RouteHandler = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const choice = {
     includesEvents: queryFlag(request, 'includeEvents') ?? true,
+    includesCollected: queryFlag(request, 'includeCollected') ?? false,
     includesSecrets: access.mayOnAccount(account, 'WRITE'),
   }
   for (const { manifests } of infrastructure.providers) {

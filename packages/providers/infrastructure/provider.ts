@@ -162,6 +162,8 @@ export interface ManifestName {
 export interface ManifestChoice {
   readonly includesEvents: boolean
   readonly includesSecrets: boolean
+  /** Whether a job that is gone after its end counts as one that is there. */
+  readonly includesCollected: boolean
 }
 
 export interface ClusterMember {

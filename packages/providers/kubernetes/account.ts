@@ -8,9 +8,10 @@ import type { Account } from '../infrastructure/model.ts'
 import { AccountClient } from './account-client.ts'
 import { type ApiResource, apiVersionOf, type ClusterApi } from './api/cluster-api.ts'
 import type { SharedConnections } from './api/connections.ts'
+import { OwnRules } from './health/own-rules.ts'
 import { builtInKinds, type Kind, KindTable } from './kinds.ts'
 import type { KubeObject } from './objects.ts'
-import type { KubernetesAccount, ListUpdates, ReadsUnderWay } from './parts.ts'
+import type { AccountHealth, KubernetesAccount, ListUpdates, ReadsUnderWay } from './parts.ts'
 import { AccountLists } from './reads/account-lists.ts'
 import { AccountObjects } from './reads/account-objects.ts'
 import { metricsOf } from './reads/group-metrics.ts'
@@ -46,6 +47,7 @@ export class OpenKubernetesAccount implements KubernetesAccount {
   readonly client: AccountClient
   readonly api: ClusterApi
   readonly lists: ListUpdates
+  readonly health: AccountHealth
   readonly reads: AccountLists
   readonly #options: AccountOptions
   readonly #objects: AccountObjects
@@ -61,6 +63,7 @@ export class OpenKubernetesAccount implements KubernetesAccount {
     this.#options = options
     this.settings = settings
     this.kinds = new KindTable(settings.customResources)
+    this.health = { times: provider.health, own: new OwnRules(settings.health), now }
     this.client = new AccountClient({
       account: settings,
       provider,

@@ -1,6 +1,8 @@
 /** What reads and operations of the provider share: its accounts, and what each of them knows. */
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { ClusterApi } from './api/cluster-api.ts'
+import type { OwnRules } from './health/own-rules.ts'
+import type { HealthTimes } from './health/verdict.ts'
 import type { KindTable } from './kinds.ts'
 import type { KubeObject } from './objects.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
@@ -32,8 +34,16 @@ export interface KubernetesAccount {
   readonly api: ClusterApi
   readonly kinds: KindTable
   readonly lists: ListUpdates
+  readonly health: AccountHealth
   /** For manifests that name none: that of the kubeconfig's context. Default: `default`. */
   readonly defaultNamespace?: string
+}
+
+/** What verdicts on its objects depend on. */
+export interface AccountHealth {
+  readonly times: HealthTimes
+  readonly own: OwnRules
+  readonly now: () => number
 }
 
 export interface ListUpdates {

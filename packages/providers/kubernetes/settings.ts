@@ -12,6 +12,7 @@ import {
   texts,
 } from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
+import { OwnRule } from './health/own-rules.ts'
 import { type Kind, priorities, spinnakerKinds } from './kinds.ts'
 import { PrometheusSettings } from './reads/metric-queries.ts'
 
@@ -114,6 +115,10 @@ const AccountKeys = z.strictObject({
     .array(CustomResource)
     .default([])
     .describe('Kinds of custom resources that Fairlead treats in a certain way.'),
+  health: z
+    .array(OwnRule)
+    .default([])
+    .describe('Rules for the states of kinds, in CEL; they come before those that Fairlead has.'),
   onlySpinnakerManaged: off.describe('Lists show only what was deployed by Fairlead or Spinnaker.'),
   cacheAllApplicationRelationships: off.describe(
     'Raw resources include kinds that no other list has.',
@@ -273,6 +278,22 @@ export const kubernetesKeys = settings(
     ).describe(
       'Seconds that an operation waits for an API server that does not answer, such as one that restarts, before it fails.',
     ),
+    health: {
+      graceMs: setting(
+        'kubernetes.health.grace-seconds',
+        inSeconds(z.number().min(0).max(86_400).default(300)),
+      ).describe('How long an object may report trouble before it counts as failed.'),
+      firstStatusMs: setting(
+        'kubernetes.health.first-status-seconds',
+        inSeconds(z.number().min(0).max(3600).default(10)),
+      ).describe('How long the first status of a custom resource is waited for.'),
+      unattendedMs: setting(
+        'kubernetes.health.unattended-seconds',
+        inSeconds(z.number().min(0).max(3600).default(30)),
+      ).describe(
+        'After what time an object without a status counts as one that no controller acts on.',
+      ),
+    },
     log: {
       lines: setting('kubernetes.logs.max-lines', z.int().min(1).default(10_000)).describe(
         'Newest lines of a log that are shown.',

@@ -3,7 +3,7 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Job } from '../../infrastructure/model.ts'
 import type { ContainerCause, PodStatus } from '../objects/pod.ts'
 import type { Workload } from '../objects/workload.ts'
-import { type Condition, conditionIn, millisecondsOf } from '../objects.ts'
+import { conditionIn, millisecondsOf } from '../objects.ts'
 
 export interface JobState {
   readonly state: Job['state']
@@ -13,26 +13,18 @@ export interface JobState {
   readonly message: string | undefined
 }
 
-export function toJobState(job: Workload): JobState {
-  const condition = conditionIn(job.status.conditions, 'Failed')
-  const failed = condition?.status === 'True' ? condition : undefined
-  const completedMs =
-    millisecondsOf(job.status.completionTime) ?? millisecondsOf(failed?.lastTransitionTime)
+export function toJobState({ status: { conditions, completionTime } }: Workload): JobState {
+  const found = (type: string) => {
+    const condition = conditionIn(conditions, type)
+    return condition?.status === 'True' ? condition : undefined
+  }
+  const failed = found('Failed')
   return {
-    state: stateOf(job, failed),
-    completedMs,
+    state: found('Complete') ? 'Succeeded' : failed === undefined ? 'Running' : 'Failed',
+    completedMs: millisecondsOf(completionTime) ?? millisecondsOf(failed?.lastTransitionTime),
     reason: failed?.reason,
     message: failed?.message,
   }
-}
-
-function stateOf(
-  { spec, hasStatus, status }: Workload,
-  failed: Condition | undefined,
-): Job['state'] {
-  if (!hasStatus) return 'Running'
-  if (status.succeeded >= spec.completions) return 'Succeeded'
-  return failed === undefined ? 'Running' : 'Failed'
 }
 
 export interface JobPod {

@@ -8,11 +8,11 @@ import type { ClusterMember, ManifestChoice, ManifestReads } from '../../infrast
 import { isPassing } from '../api/api-error.ts'
 import { loadOwned } from '../controllers.ts'
 import { loadDrift } from '../drift.ts'
-import { formatFullName, type Kind, parseKind } from '../kinds.ts'
+import { formatFullName, type Kind, parseFullName, parseKind } from '../kinds.ts'
 import { annotationOf, monikerAnnotations } from '../manifests/annotations.ts'
 import { artifactsOf } from '../manifests/artifacts.ts'
 import { withoutSecretValues } from '../manifests/secrets.ts'
-import { statusOf } from '../manifests/status.ts'
+import { flagsOf, healthViewOf, isStable } from '../manifests/status.ts'
 import { toWorkload } from '../objects/workload.ts'
 import { type KubeObject, millisecondsOf, ownerOf } from '../objects.ts'
 import { describeDeployProblems } from '../operations/deploy.ts'
@@ -21,6 +21,7 @@ import { toDeployment } from '../operations/prepared.ts'
 import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 import type { AccountLists } from './account-lists.ts'
 import { loadEvents, withoutManagedFields } from './events.ts'
+import { loadCollectedJob, loadVerdict } from './health.ts'
 import { loadReasons } from './manifest-reasons.ts'
 import { answered, type FoundObject, findObject, listObjects } from './object-lookup.ts'
 import { readPodMetrics } from './pod-usage.ts'
@@ -88,17 +89,19 @@ async function findManifest(
   { location, name }: { readonly location: string; readonly name: string },
   choice: ManifestChoice,
 ): Promise<OwnResource | undefined> {
-  const found = await findObject(account, location, name)
+  const found =
+    (await findObject(account, location, name)) ??
+    (choice.includesCollected ? await findCollectedJob(account, location, name) : undefined)
   if (found === undefined) return undefined
-  const { object, kind } = found
+  const { object, kind, resource } = found
   const { namespace = '' } = object.metadata
-  const status = statusOf(object)
+  const verdict = await answered(account, () => loadVerdict(account, object, resource))
   const isMeasured = kind.name === 'pod' && account.settings.metrics
   const [events, metrics, reasons] = await answered(account, () =>
     Promise.all([
       choice.includesEvents ? loadEvents(account, object) : [],
       isMeasured ? readPodMetrics(account, namespace, object.metadata.name) : [],
-      status.stable.state ? undefined : loadReasons(account, object, kind),
+      isStable(verdict) ? undefined : loadReasons(account, object, kind),
     ]),
   )
   const owned = await loadOwned(account, object)
@@ -108,10 +111,11 @@ async function findManifest(
     location: namespace,
     moniker: owned.moniker,
     manifest: toView(found, choice),
-    status,
+    status: flagsOf(verdict),
+    health: healthViewOf(verdict),
     artifacts: artifactsOf(object),
     events,
-    warnings: [],
+    warnings: verdict.warning === undefined ? [] : [{ type: 'health', message: verdict.warning }],
     metrics,
     ...(reasons !== undefined && {
       reasons: reasons.map(({ text }) => text),
@@ -119,6 +123,23 @@ async function findManifest(
     }),
   }
   return { ...owned, view }
+}
+
+/** One that was deleted after its end, as its events tell it. */
+async function findCollectedJob(
+  account: KubernetesAccount,
+  namespace: string,
+  fullName: string,
+): Promise<FoundObject | undefined> {
+  const parsed = parseFullName(fullName)
+  if (parsed === undefined) return undefined
+  const kind = account.kinds.kindOf(parsed)
+  if (kind.name !== 'job') return undefined
+  return answered(account, async () => {
+    const resource = await account.api.find(parsed)
+    const object = await loadCollectedJob(account, { namespace, name: parsed.name })
+    return resource && object && { object, kind, resource }
+  })
 }
 
 /** Clients expect some fields that the API server leaves out for a moment. */

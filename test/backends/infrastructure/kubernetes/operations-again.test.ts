@@ -7,6 +7,7 @@ import type { OperationRun } from '../../../../packages/providers/infrastructure
 import { KubeClient } from '../../../../packages/providers/kubernetes/api/client.ts'
 import type { ClusterApi } from '../../../../packages/providers/kubernetes/api/cluster-api.ts'
 import { loadKubeconfig } from '../../../../packages/providers/kubernetes/api/kubeconfig.ts'
+import { OwnRules } from '../../../../packages/providers/kubernetes/health/own-rules.ts'
 import { KindTable } from '../../../../packages/providers/kubernetes/kinds.ts'
 import { createKubernetesOperations } from '../../../../packages/providers/kubernetes/operations/all.ts'
 import type { KubernetesParts } from '../../../../packages/providers/kubernetes/parts.ts'
@@ -29,6 +30,7 @@ function operationsOf(api: ClusterApi, changes: string[] = []) {
     settings: each,
     api,
     kinds: new KindTable([]),
+    health: { times: settings.health, own: new OwnRules([]), now: Date.now },
     lists: {
       observe: ({ kind, metadata }: { kind: string; metadata: { name: string } }) =>
         changes.push(`+ ${kind} ${metadata.name}`),

@@ -1,5 +1,12 @@
 import { list, or, shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, numberOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { stability } from '@fairlead/model/stage-types/manifests.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import type { CloudManifest } from '@fairlead/ports/cloud-values.ts'
@@ -8,7 +15,7 @@ import { passedMs, pausedMs } from '../../machine/timeout.ts'
 import { waitingKey } from '../../model.ts'
 import { requireAccount } from '../infrastructure/cloud-context.ts'
 import { minuteMs, pauseFor } from '../infrastructure/cloud-task.ts'
-import { deployedNote } from '../infrastructure/notes.ts'
+import { deployedNote, manifestsNote } from '../infrastructure/notes.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { type ManifestTarget, toPathLocation } from './manifest-context.ts'
 
@@ -42,6 +49,8 @@ const readNotes = shape({
   failures: [textsOf, 'manifests.failures'],
   /** Since when objects are missing, by their keys; milliseconds since the epoch. */
   absences: [objectOf, 'manifests.absences'],
+  /** Since when objects report the same trouble, and its reason. */
+  troubles: [objectOf, 'manifests.troubles'],
   name: [textOf, 'manifest.name'],
   location: [or(textOf, ''), 'manifest.location'],
 })
@@ -57,8 +66,15 @@ interface StabilityVerdict {
   readonly kind: 'stable' | 'failed' | 'waiting'
   readonly message?: string
   readonly absentSince?: number
+  readonly trouble?: Trouble
   readonly warnings?: readonly JsonObject[]
   readonly events?: readonly JsonObject[]
+}
+
+interface Trouble {
+  /** Milliseconds since the epoch. */
+  readonly since: number
+  readonly reason: string
 }
 
 async function look(context: TaskContext, absenceMs: number): Promise<TaskResult> {
@@ -81,20 +97,25 @@ function conclude(context: TaskContext, verdicts: readonly StabilityVerdict[]): 
     of(kind).flatMap(({ message }) => message ?? [])
   const failures = [...before.failures, ...messagesOf('failed')]
   const reasons = messagesOf('waiting')
-  const absences = verdicts.flatMap(({ target, absentSince }) =>
-    absentSince === undefined ? [] : [[keyOf(toShown(target)), absentSince]],
-  )
+  const notesOf = (read: (verdict: StabilityVerdict) => unknown) => {
+    const found = verdicts.flatMap((verdict) => {
+      const value = read(verdict)
+      return value === undefined ? [] : [[keyOf(toShown(verdict.target)), value] as const]
+    })
+    return found.length > 0 ? Object.fromEntries(found) : undefined
+  }
   const notes = (['warnings', 'events'] as const).flatMap((key) => {
     const found = verdicts.flatMap((verdict) => verdict[key] ?? [])
     return found.length === 0 ? [] : [[key, found]]
   })
   const [first, ...others] = reasons
   const shown = {
-    messages: [...failures, ...reasons],
+    messages: [...failures, ...reasons, ...messagesOf('stable')],
     stableManifests: [...before.stableManifests, ...shownOf('stable')],
     failedManifests: [...before.failedManifests, ...shownOf('failed')],
     'manifests.failures': failures,
-    'manifests.absences': absences.length > 0 ? Object.fromEntries(absences) : undefined,
+    'manifests.absences': notesOf(({ absentSince }) => absentSince),
+    'manifests.troubles': notesOf(({ trouble }) => trouble),
     [waitingKey]:
       first === undefined
         ? undefined
@@ -140,12 +161,12 @@ async function judge(
   target: ManifestTarget,
   absenceMs: number,
 ): Promise<StabilityVerdict> {
-  const { includeEvents, failFast } = readFields(stability, context.stage.context)
+  const fields = readFields(stability, context.stage.context)
   const describe = (reason: string) =>
     `'${target.name}' in '${target.location}' for account ${target.account}: ${reason.trim().slice(0, maxReason)}`
   let body: CloudManifest | undefined
   try {
-    body = await loadManifest(context, target, includeEvents)
+    body = await loadOwnManifest(context, target, fields.includeEvents)
   } catch (error) {
     if (!(error instanceof StageError)) throw error
     return {
@@ -156,14 +177,44 @@ async function judge(
   }
   if (body === undefined) return absent(context, target, absenceMs, describe)
   const { warnings, events } = body
-  const { kind, message } = judgeStatus(body, failFast)
+  const { kind, message, trouble } = judgeStatus(body, {
+    ...fields,
+    now: context.now,
+    before: troubleOf(readNotes(context.stage.context).troubles[keyOf(toShown(target))]),
+  })
   return {
     target,
     kind,
     ...(message !== undefined && { message: describe(message) }),
+    ...(trouble !== undefined && { trouble }),
     warnings,
     events,
   }
+}
+
+function troubleOf(value: unknown): Trouble | undefined {
+  const [since, reason] = [numberOf(fieldAt(value, 'since')), textOf(fieldAt(value, 'reason'))]
+  return since === undefined ? undefined : { since, reason: reason ?? '' }
+}
+
+/** A job that is gone after its end counts, unless it is an earlier one of the same name. */
+async function loadOwnManifest(
+  context: TaskContext,
+  { account, location, name }: ManifestTarget,
+  includeEvents: boolean,
+): Promise<CloudManifest | undefined> {
+  const place = { account, region: location, name, includeEvents, includeCollected: true }
+  const found = await context.infrastructure.manifest(place)
+  const uidOf = (manifest: unknown) => textOf(fieldAt(manifest, 'metadata', 'uid'))
+  const applied = manifestsNote
+    .in(context.stage.context)
+    .find(
+      (each) =>
+        name.toLowerCase() === `job ${textOf(fieldAt(each, 'metadata', 'name'))}` &&
+        each['kind'] === 'Job',
+    )
+  const isOther = uidOf(applied) !== undefined && uidOf(applied) !== uidOf(found?.manifest)
+  return isOther ? undefined : found
 }
 
 /** The object as it is now; undefined when there is none. */
@@ -193,19 +244,49 @@ function absent(
   }
 }
 
-/** @param failsFast Whether to fail where it is pointless to wait */
+interface Judgement extends Pick<StabilityVerdict, 'trouble'> {
+  readonly kind: StabilityVerdict['kind']
+  readonly message?: string
+}
+
+interface JudgementChoice {
+  /** Whether to fail where it is pointless to wait. */
+  readonly failFast: boolean
+  readonly awaitSuspended: boolean
+  readonly strictHealth: boolean
+  readonly failOnLastRun: boolean
+  readonly now: number
+  readonly before: Trouble | undefined
+}
+
 function judgeStatus(
-  { status, reasons, hopeless }: CloudManifest,
-  failsFast: boolean,
-): { kind: StabilityVerdict['kind']; message?: string } {
+  { status, health, reasons, hopeless }: CloudManifest,
+  { failFast, awaitSuspended, strictHealth, failOnLastRun, now, before }: JudgementChoice,
+): Judgement {
   const { stable, available, failed } = status
   const joined = (first: string) => {
     const sentences = [first, ...reasons, ...status.reasons].map((each) => each.replace(/\.$/, ''))
     return [...new Set(sentences)].join('. ')
   }
-  if (failed.state) return { kind: 'failed', message: joined(failed.message ?? 'it failed') }
-  if (stable.state) return { kind: 'stable' }
+  const { state, sentence, reason = '', failsAfterMs, warning } = health
+  const trouble =
+    failsAfterMs === undefined
+      ? undefined
+      : { since: before?.reason === reason ? before.since : now, reason }
+  const isOver = trouble !== undefined && now - trouble.since >= (failsAfterMs ?? 0)
+  if ((failed.state && (trouble === undefined || isOver)) || isOver)
+    return { kind: 'failed', message: joined(failed.message ?? sentence ?? 'it failed') }
+  if (failOnLastRun && reason === 'LastRunFailed')
+    return { kind: 'failed', message: joined(sentence ?? 'its last run failed') }
+  const isWanted =
+    (awaitSuspended && state === 'suspended') || (strictHealth && state === 'unattended')
+  if (stable.state && !isWanted)
+    return { kind: 'stable', ...(warning !== undefined && { message: warning }) }
   const isHopeless = hopeless || status.hopeless
-  const message = joined(stable.message ?? available.message ?? 'it is not stable yet')
-  return { kind: isHopeless && failsFast ? 'failed' : 'waiting', message }
+  const message = joined(sentence ?? stable.message ?? available.message ?? 'it is not stable yet')
+  return {
+    kind: isHopeless && failFast ? 'failed' : 'waiting',
+    message,
+    ...(trouble !== undefined && { trouble }),
+  }
 }

@@ -1,4 +1,4 @@
-/** Status of manifests, and the reasons why they are not stable. */
+/** Reasons why objects are not stable. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../packages/base/json/values.ts'
@@ -6,23 +6,12 @@ import {
   crashedContainers,
   reasonsOf,
 } from '../../../../packages/providers/kubernetes/manifests/reasons.ts'
-import { statusOf } from '../../../../packages/providers/kubernetes/manifests/status.ts'
 import type { KubeObject } from '../../../../packages/providers/kubernetes/objects.ts'
-
-const apiVersions: Readonly<Record<string, string>> = {
-  ...{
-    Pod: 'v1',
-    Service: 'v1',
-    Job: 'batch/v1',
-    CronJob: 'batch/v1',
-    HorizontalPodAutoscaler: 'autoscaling/v2',
-  },
-}
 
 function object(kind: string, spec: JsonObject, status?: JsonObject): KubeObject {
   const metadata = { name: 'web', namespace: 'n1', generation: 2 }
   return {
-    apiVersion: apiVersions[kind] ?? 'apps/v1',
+    apiVersion: 'batch/v1',
     kind,
     metadata,
     spec,
@@ -30,153 +19,7 @@ function object(kind: string, spec: JsonObject, status?: JsonObject): KubeObject
   }
 }
 
-const seen = { observedGeneration: 2 }
-const ready = { ...seen, replicas: 2, updatedReplicas: 2, availableReplicas: 2, readyReplicas: 2 }
-const two = { replicas: 2 }
 const condition = (fields: JsonObject) => ({ conditions: [fields] })
-const rolling = { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } } }
-const running = { currentRevision: 'a', updateRevision: 'a' }
-const daemons = {
-  ...seen,
-  desiredNumberScheduled: 2,
-  currentNumberScheduled: 2,
-  updatedNumberScheduled: 2,
-  numberAvailable: 2,
-  numberReady: 2,
-}
-const set = { ...seen, replicas: 2, readyReplicas: 2, currentReplicas: 2, ...running }
-
-/** Letters of the states that are true: stable, paused, available, failed. */
-const cases: readonly (readonly [string, KubeObject, string])[] = [
-  ['deployment without status', object('Deployment', two), ''],
-  ['ready deployment', object('Deployment', two, ready), 'sa'],
-  [
-    'deployment that was not observed',
-    object('Deployment', two, { ...ready, observedGeneration: 1 }),
-    'a',
-  ],
-  ['deployment that never was observed', object('Deployment', two, {}), 'a'],
-  [
-    'paused deployment',
-    object('Deployment', two, {
-      ...ready,
-      ...condition({ type: 'Progressing', reason: 'DeploymentPaused' }),
-    }),
-    'spa',
-  ],
-  [
-    'unavailable deployment',
-    object('Deployment', two, { ...ready, ...condition({ type: 'Available', status: 'False' }) }),
-    '',
-  ],
-  [
-    'late deployment',
-    object('Deployment', two, {
-      ...ready,
-      ...condition({ type: 'Progressing', reason: 'ProgressDeadlineExceeded' }),
-    }),
-    'saf',
-  ],
-  ['deployment with old pods', object('Deployment', two, { ...ready, replicas: 3 }), 'a'],
-  ['deployment to be updated', object('Deployment', two, { ...ready, updatedReplicas: 1 }), 'a'],
-  [
-    'deployment to be available',
-    object('Deployment', two, { ...ready, availableReplicas: 1 }),
-    'a',
-  ],
-  ['deployment to be ready', object('Deployment', two, { ...ready, readyReplicas: 1 }), 'a'],
-  ['deployment without replicas', object('Deployment', { replicas: 0 }, seen), 'sa'],
-  ['ready replica set', object('ReplicaSet', two, { ...ready, fullyLabeledReplicas: 2 }), 'sa'],
-  [
-    'replica set that is not ready',
-    object('ReplicaSet', two, { ...ready, fullyLabeledReplicas: 2, readyReplicas: 1 }),
-    '',
-  ],
-  [
-    'replica set that was not observed',
-    object('ReplicaSet', { replicas: 0 }, { observedGeneration: 1 }),
-    'a',
-  ],
-  [
-    'stateful set with OnDelete',
-    object('StatefulSet', { ...two, updateStrategy: { type: 'OnDelete' } }),
-    'sa',
-  ],
-  ['ready stateful set', object('StatefulSet', two, set), 'sa'],
-  [
-    'stateful set below its partition',
-    object('StatefulSet', { ...two, ...rolling }, { ...set, updatedReplicas: 0 }),
-    'a',
-  ],
-  [
-    'stateful set at its partition',
-    object('StatefulSet', { ...two, ...rolling }, { ...set, updatedReplicas: 1 }),
-    'sa',
-  ],
-  [
-    'stateful set with two revisions',
-    object('StatefulSet', two, { ...set, updateRevision: 'b' }),
-    'a',
-  ],
-  ['ready daemon set', object('DaemonSet', rolling, daemons), 'sa'],
-  [
-    'daemon set that is not ready',
-    object('DaemonSet', rolling, { ...daemons, numberReady: 1 }),
-    'a',
-  ],
-  [
-    'daemon set with OnDelete',
-    object('DaemonSet', { updateStrategy: { type: 'OnDelete' } }, seen),
-    'sa',
-  ],
-  ['running job', object('Job', {}, { active: 1 }), 'a'],
-  ['finished job', object('Job', {}, { succeeded: 1 }), 'sa'],
-  ['failed job', object('Job', {}, condition({ type: 'Failed', status: 'True' })), 'saf'],
-  [
-    'job that reached its completions',
-    object('Job', {}, { succeeded: 1, ...condition({ type: 'Failed', status: 'True' }) }),
-    'sa',
-  ],
-  ['pending pod', object('Pod', {}, { phase: 'Pending' }), ''],
-  ['running pod', object('Pod', {}, { phase: 'Running' }), 'sa'],
-  [
-    'autoscaler on its way',
-    object('HorizontalPodAutoscaler', {}, { desiredReplicas: 3, currentReplicas: 2 }),
-    'a',
-  ],
-  [
-    'autoscaler',
-    object('HorizontalPodAutoscaler', {}, { desiredReplicas: 2, currentReplicas: 2 }),
-    'sa',
-  ],
-  ['cron job without status', object('CronJob', {}), ''],
-  ['cron job', object('CronJob', {}, {}), 'sa'],
-  ['service', object('Service', {}), 'sa'],
-  ['custom resource', { ...object('Deployment', {}), apiVersion: 'example.test/v1' }, 'sa'],
-]
-
-for (const [what, given, expected] of cases) {
-  test(`kubernetes-scenario 96, 97 the status of a ${what}`, () => {
-    const { stable, paused, available, failed } = statusOf(given)
-    const letters = [
-      stable.state && 's',
-      paused.state && 'p',
-      available.state && 'a',
-      failed.state && 'f',
-    ]
-    assert.equal(letters.filter((letter) => letter !== false).join(''), expected)
-    if (!stable.state) assert.ok(stable.message)
-    if (!available.state) assert.ok(available.message)
-    if (failed.state) assert.ok(failed.message)
-  })
-}
-
-test('the status of an outdated version cannot be read', () => {
-  assert.throws(
-    () => statusOf({ ...object('Deployment', two, ready), apiVersion: 'extensions/v1beta1' }),
-    /use apps\/v1/,
-  )
-})
 
 function pod(status: JsonObject, name = 'web-1'): KubeObject {
   const spec = { nodeName: 'node', containers: [{ name: 'main', image: 'bad:1' }] }

@@ -1,0 +1,246 @@
+/** States of built-in kinds that need more than their conditions, and of routes and gateways. */
+import { isDeepStrictEqual } from 'node:util'
+import { parseIfJson } from '@fairlead/base/json/json.ts'
+import {
+  fieldAt,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
+import { annotationOf } from '../manifests/annotations.ts'
+import { toAutoscaler } from '../objects/workload.ts'
+import {
+  awaited,
+  byCondition,
+  conditionOf,
+  conditionsIn,
+  type HealthCondition,
+  type HealthContext,
+  type Outcome,
+  outcome,
+  type Subject,
+  trueCondition,
+} from './verdict.ts'
+import {
+  cronJob,
+  daemonSet,
+  deployment,
+  job,
+  likeDeployment,
+  pod,
+  replicaSet,
+  statefulSet,
+} from './workloads.ts'
+
+export type KindRule = (subject: Subject, context: HealthContext) => Outcome | undefined
+
+/** By group and kind. */
+export const builtInRules: Readonly<Record<string, KindRule>> = {
+  'apps/Deployment': deployment,
+  'apps/ReplicaSet': replicaSet,
+  '/ReplicationController': replicaSet,
+  'apps/StatefulSet': statefulSet,
+  'apps/DaemonSet': daemonSet,
+  'batch/Job': job,
+  'batch/CronJob': cronJob,
+  '/Pod': pod,
+  '/Service': service,
+  'networking.k8s.io/Ingress': ingress,
+  '/PersistentVolumeClaim': claim,
+  'autoscaling/HorizontalPodAutoscaler': autoscaler,
+  '/ResourceQuota': quota,
+  'argoproj.io/Rollout': likeDeployment,
+  'gateway.networking.k8s.io/Gateway': gateway,
+  'gateway.networking.k8s.io/HTTPRoute': attached('parents'),
+  'gateway.networking.k8s.io/GRPCRoute': attached('parents'),
+  'gateway.networking.k8s.io/TLSRoute': attached('parents'),
+  'gateway.networking.k8s.io/TCPRoute': attached('parents'),
+  'gateway.networking.k8s.io/UDPRoute': attached('parents'),
+  'gateway.networking.k8s.io/BackendTLSPolicy': attached('ancestors'),
+  'monitoring.coreos.com/ServiceMonitor': bound,
+  'monitoring.coreos.com/PodMonitor': bound,
+  'monitoring.coreos.com/Probe': bound,
+  'monitoring.coreos.com/PrometheusRule': bound,
+  'monitoring.coreos.com/AlertmanagerConfig': bound,
+  'monitoring.coreos.com/ScrapeConfig': bound,
+}
+
+/** Kinds whose controller reports a generation at once. */
+export const observedKinds: ReadonlySet<string> = new Set([
+  'apps/DaemonSet',
+  'apps/Deployment',
+  'apps/ReplicaSet',
+  'apps/StatefulSet',
+])
+
+function addresses(status: JsonObject): JsonObject[] {
+  return objectsOf(fieldAt(status, 'loadBalancer', 'ingress'))
+}
+
+function service(subject: Subject, context: HealthContext): Outcome {
+  if (subject.spec['type'] !== 'LoadBalancer') return outcome('healthy', 'The service is set up.')
+  const found = addresses(subject.status)
+  const problem = found
+    .flatMap((each) => objectsOf(each['ports']))
+    .map((port) => textOf(port['error']))
+    .find((error) => error !== undefined)
+  if (problem !== undefined)
+    return outcome('failed', `A port of the load balancer fails: ${problem}.`)
+  const [first] = found
+  if (first !== undefined)
+    return outcome('healthy', `Its address is ${textOf(first['ip']) ?? textOf(first['hostname'])}.`)
+  return awaited(subject, context, {
+    limitMs: context.unattendedMs,
+    waits: 'The load balancer has no address yet.',
+    nobody: 'No controller assigned an address to the load balancer.',
+  })
+}
+
+function ingress(subject: Subject, context: HealthContext): Outcome {
+  const [first] = addresses(subject.status)
+  if (first !== undefined)
+    return outcome('healthy', `Its address is ${textOf(first['ip']) ?? textOf(first['hostname'])}.`)
+  return awaited(subject, context, {
+    limitMs: context.unattendedMs,
+    waits: 'The ingress has no address yet.',
+    nobody: 'No controller reported an address; many never do.',
+  })
+}
+
+function claim({ status, spec, ...rest }: Subject, { storageClass }: HealthContext): Outcome {
+  const subject = { status, spec, ...rest }
+  const phase = textOf(status['phase'])
+  if (phase === 'Lost') return outcome('failed', 'Its volume is lost.', { reason: 'Lost' })
+  if (phase === 'Bound') {
+    const changing = ['Resizing', 'FileSystemResizePending', 'ModifyingVolume']
+      .map((type) => trueCondition(subject, type))
+      .find((condition) => condition !== undefined)
+    return changing === undefined
+      ? outcome('healthy', `It is bound to ${textOf(spec['volumeName']) ?? 'a volume'}.`)
+      : byCondition('progressing', changing)
+  }
+  const name = textOf(spec['storageClassName'])
+  if (storageClass === 'waits-for-pod')
+    return outcome('unattended', 'It waits for its first pod.', {
+      warning: 'The claim is bound once a pod uses it.',
+    })
+  if (storageClass === 'missing' && textOf(spec['volumeName']) === undefined)
+    return outcome(
+      'progressing',
+      name === undefined
+        ? 'It names no storage class, and none is the default.'
+        : `The storage class ${name} does not exist.`,
+      { isTrouble: true },
+    )
+  return outcome('progressing', 'It is not bound yet.')
+}
+
+const conditionsAnnotation = 'autoscaling.alpha.kubernetes.io/conditions'
+const metricReasons = /^(?:FailedGet.*|FailedComputeMetricsReplicas)$/
+
+function autoscaler(subject: Subject): Outcome {
+  const { object } = subject
+  const annotated = parseIfJson(annotationOf(object, conditionsAnnotation) ?? '[]')
+  const conditions =
+    subject.conditions.length > 0
+      ? subject.conditions
+      : conditionsIn({ conditions: annotated }, object)
+  const of = (type: string) => conditions.find((condition) => condition.type === type)
+  const [able, active] = [of('AbleToScale'), of('ScalingActive')]
+  if (able?.status === 'False') return byCondition('failed', able)
+  if (active?.status === 'False') {
+    if (active.reason === 'ScalingDisabled')
+      return byCondition('suspended', active, { warning: 'Its target has 0 replicas.' })
+    const isEarly = metricReasons.test(active.reason ?? '')
+    return isEarly
+      ? byCondition('progressing', active, { isTrouble: true, isAvailable: true })
+      : byCondition('failed', active)
+  }
+  const { desiredReplicas: wanted, currentReplicas: current } = toAutoscaler(object).status
+  const limited = of('ScalingLimited')
+  const warning = limited?.status === 'True' ? byCondition('healthy', limited).sentence : undefined
+  return outcome(
+    'healthy',
+    wanted === current ? `${current} replicas.` : `Scaling ${current} to ${wanted} replicas.`,
+    { warning },
+  )
+}
+
+function quota({ spec, status }: Subject): Outcome {
+  const [wanted, hard, used] = [spec['hard'], status['hard'], status['used']].map(objectOf)
+  if (!isDeepStrictEqual(wanted, hard))
+    return outcome('progressing', 'The quota has not been counted yet.')
+  const full = Object.keys(hard ?? {}).filter((name) =>
+    isDeepStrictEqual(hard?.[name], used?.[name]),
+  )
+  return full.length === 0
+    ? outcome('healthy', 'The quota is counted.')
+    : outcome('healthy', `Used up: ${full.join(', ')}.`, {
+        warning: `Used up: ${full.join(', ')}.`,
+      })
+}
+
+/** The first of the conditions of parts that is false. */
+function refused(
+  subject: Subject,
+  parts: readonly JsonObject[],
+  nameOf: (part: JsonObject) => string,
+): Outcome | undefined {
+  for (const part of parts) {
+    for (const condition of conditionsIn(part, subject.object)) {
+      if (condition.status === 'False' && /^(?:Accepted|ResolvedRefs)$/.test(condition.type)) {
+        const { sentence, ...found } = byCondition('failed', condition)
+        return { ...found, sentence: `${nameOf(part)}: ${sentence}` }
+      }
+    }
+  }
+  return undefined
+}
+
+function gateway(subject: Subject): Outcome | undefined {
+  const bad = ['Accepted', 'ResolvedRefs']
+    .map((type) => conditionOf(subject, type))
+    .find((condition) => condition?.status === 'False')
+  if (bad !== undefined) return byCondition('failed', bad)
+  const listeners = objectsOf(subject.status['listeners'])
+  const failed = refused(subject, listeners, ({ name }) => `listener ${String(name)}`)
+  if (failed !== undefined) return failed
+  const programmed = conditionOf(subject, 'Programmed')
+  // Controllers answer at once that they have seen none, with the generation that the API server wrote.
+  if (programmed === undefined) return undefined
+  return byCondition(programmed.status === 'True' ? 'healthy' : 'progressing', programmed)
+}
+
+function attached(field: string): KindRule {
+  return (subject, context) => {
+    const parts = objectsOf(subject.status[field])
+    const nameOf = (part: JsonObject) => {
+      const { name, kind = 'Gateway' } = objectOf(part[`${field.slice(0, -1)}Ref`])
+      return `${String(kind)} ${String(name)}`
+    }
+    const failed = refused(subject, parts, nameOf)
+    if (failed !== undefined) return failed
+    const conditions = parts.map((part) => conditionsIn(part, subject.object))
+    if (parts.length > 0 && conditions.every(isAccepted))
+      return outcome('healthy', `Accepted by ${parts.map(nameOf).join(', ')}.`)
+    if (parts.length > 0) return outcome('progressing', 'Not every parent has accepted it yet.')
+    return awaited(subject, context, {
+      limitMs: context.unattendedMs,
+      waits: 'No parent has accepted it yet.',
+      nobody: 'No controller has accepted it.',
+    })
+  }
+}
+
+function isAccepted(conditions: readonly HealthCondition[]): boolean {
+  return conditions.some(({ type, status }) => type === 'Accepted' && status === 'True')
+}
+
+/** Of the Prometheus operator, which reports who uses them. */
+function bound(subject: Subject): Outcome {
+  return (
+    refused(subject, objectsOf(subject.status['bindings']), ({ name }) => String(name)) ??
+    outcome('healthy', 'Nothing is wrong with it.')
+  )
+}

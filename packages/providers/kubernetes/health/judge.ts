@@ -1,0 +1,162 @@
+/** The verdict on an object: what holds for every kind, with the rules of kinds (docs/contracts/kubernetes.md#status). */
+import { numberOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { isBuiltInGroup } from '../kinds.ts'
+import { annotationOf } from '../manifests/annotations.ts'
+import { type KubeObject, millisecondsOf } from '../objects.ts'
+import { builtInRules, observedKinds } from './built-in.ts'
+import type { OwnRules } from './own-rules.ts'
+import { ruledOutcome } from './rules.ts'
+import {
+  ageOf,
+  awaited,
+  byCondition,
+  conditionOf,
+  ended,
+  type HealthContext,
+  isSet,
+  type Outcome,
+  outcome,
+  reportedMsOf,
+  type Subject,
+  toSubject,
+  trueCondition,
+  type Verdict,
+} from './verdict.ts'
+
+const exemptions = ['health.fairlead.io/ignore', 'argocd.argoproj.io/ignore-healthcheck']
+/** After what time the finalizers of a deletion are named. */
+const deletionMs = 10_000
+
+export function judge(
+  object: KubeObject,
+  context: HealthContext & { readonly own?: OwnRules | undefined },
+): Verdict {
+  const subject = toSubject(object)
+  const { final = false, ...found } = decide(subject, context)
+  const troubledMs = context.nowMs - (millisecondsOf(found.since) ?? context.nowMs)
+  const isOver = found.isTrouble === true && troubledMs >= context.graceMs
+  const state = isOver ? 'failed' : found.state
+  const isFailing = !final && (found.isTrouble === true || state === 'failed')
+  return {
+    ...found,
+    state,
+    final,
+    observedGeneration: numberOf(subject.status['observedGeneration']),
+    failsAfterMs: isFailing ? context.graceMs : undefined,
+  }
+}
+
+function decide(
+  subject: Subject,
+  context: HealthContext & { readonly own?: OwnRules | undefined },
+): Outcome {
+  const { object } = subject
+  const [group = '', version] = object.apiVersion.split('/')
+  const key = `${version === undefined ? '' : group}/${object.kind}`
+  if (object.metadata.deletionTimestamp !== undefined) return terminating(subject, context)
+  if (exemptions.some((name) => annotationOf(object, name) === 'true'))
+    return outcome('healthy', 'It is exempt from health checks by an annotation.')
+  if (/^(?:apps\/(?!v1$)|extensions\/)/.test(object.apiVersion))
+    return outcome(
+      'unknown',
+      `Its state cannot be read in the version ${object.apiVersion}; use apps/v1.`,
+    )
+  return (
+    unobserved(subject, key) ??
+    context.own?.outcomeOf(object, context.nowMs) ??
+    unreported(subject, context) ??
+    ruledOutcome(subject) ??
+    builtInRules[key]?.(subject, context) ??
+    generic(subject, context)
+  )
+}
+
+function terminating({ object, ...subject }: Subject, { nowMs }: HealthContext): Outcome {
+  const { deletionTimestamp: since, finalizers } = object.metadata
+  const left = [
+    'NamespaceDeletionDiscoveryFailure',
+    'NamespaceContentRemaining',
+    'NamespaceFinalizersRemaining',
+  ]
+    .map((type) => trueCondition({ object, ...subject }, type)?.message)
+    .filter((message) => message !== undefined)
+  const held = [...textsOf(finalizers), ...textsOf(subject.spec['finalizers'])]
+  const isLate = nowMs - (millisecondsOf(since) ?? nowMs) >= deletionMs
+  const why =
+    left.length > 0
+      ? `: ${ended(left.join(' '))}`
+      : isLate && held.length > 0
+        ? `; it is held by the finalizer ${held.join(', ')}, whose controller has not removed it.`
+        : '.'
+  return outcome('terminating', `It is being deleted${why}`, { since })
+}
+
+/** Its controller has not seen the last change of its specification. */
+function unobserved({ object, status }: Subject, key: string): Outcome | undefined {
+  const { generation } = object.metadata
+  const observed = numberOf(status['observedGeneration'])
+  if (observed === undefined)
+    return observedKinds.has(key)
+      ? outcome('progressing', 'No status has been reported yet.')
+      : undefined
+  return generation === undefined || observed === generation
+    ? undefined
+    : outcome('progressing', `Its controller has seen generation ${observed}, not ${generation}.`, {
+        isAvailable: true,
+      })
+}
+
+/** A status without a generation that is older than the last change says nothing about it. */
+function unreported(subject: Subject, context: HealthContext): Outcome | undefined {
+  const { object, status } = subject
+  if (isBuiltInGroup(object.apiVersion.split('/')[0] ?? '') || !object.apiVersion.includes('/'))
+    return undefined
+  const isDated =
+    status['observedGeneration'] !== undefined ||
+    objectsOf(status['conditions']).some((each) => each['observedGeneration'] !== undefined)
+  const reportedMs = reportedMsOf(object)
+  if (isDated || reportedMs === undefined || subject.changedMs === undefined) return undefined
+  return reportedMs < subject.changedMs && ageOf(subject, context) < context.firstStatusMs
+    ? outcome('progressing', 'Its controller has not reported since the last change.')
+    : undefined
+}
+
+/** The rules of kstatus, with a time for controllers that have not written yet. */
+function generic(subject: Subject, context: HealthContext): Outcome {
+  const { object, status, conditions } = subject
+  const first = conditions.find(
+    ({ type, status: value }) => value === 'True' && (type === 'Reconciling' || type === 'Stalled'),
+  )
+  if (first !== undefined)
+    return first.type === 'Stalled'
+      ? byCondition('failed', first, { final: true })
+      : byCondition('progressing', first)
+  const ready = conditionOf(subject, 'Ready')
+  if (ready !== undefined) {
+    if (ready.status === 'True') return byCondition('healthy', ready)
+    return byCondition('progressing', ready, { isTrouble: ready.status === 'False' })
+  }
+  const isOwn =
+    !object.apiVersion.includes('/') || isBuiltInGroup(object.apiVersion.split('/')[0] ?? '')
+  const awaits = context.hasStatus && (!isSet(status) || context.namesConditions === true)
+  if (isOwn || !awaits || conditions.length > 0)
+    return outcome(
+      'healthy',
+      conditions.length > 0
+        ? 'No condition says otherwise.'
+        : 'It exists; its kind reports no state.',
+    )
+  const isForeign = managersOf(object).some((manager) => !manager.startsWith('fairlead'))
+  const limitMs = context.namesConditions === true ? context.unattendedMs : context.firstStatusMs
+  if (isForeign && ageOf(subject, context) >= limitMs)
+    return outcome('healthy', 'It exists; its controller reports no state.')
+  return awaited(subject, context, {
+    limitMs,
+    waits: 'Its controller has not reported a status yet.',
+    nobody: 'No controller acts on it: it has no status.',
+  })
+}
+
+function managersOf({ metadata }: KubeObject): string[] {
+  return objectsOf(metadata['managedFields']).flatMap((entry) => textOf(entry['manager']) ?? [])
+}

@@ -1,0 +1,199 @@
+/** Rules of kinds whose conditions and fields say their state, as data in the language of `rule-language.ts`. */
+import { parseRule, type RuleStep, runRule } from './rule-language.ts'
+import type { Outcome, Subject } from './verdict.ts'
+
+const ready = 'healthy Ready=True; failed Ready=False; progressing Ready=Unknown'
+const byPhase = (done: string, failed: string, others = 'progressing .status.phase') =>
+  `${done}; failed! .status.phase=${failed}; ${others}`
+const crossplane = 'suspended @crossplane.io/paused=true; '
+const managed =
+  'failed Synced=False; failed LastAsyncOperation=False; healthy Ready=True; progressing Ready=False|Unknown; healthy Healthy=True; ' +
+  'healthy Offered=True; healthy Established=True; healthy ValidPipeline=True; healthy RevisionHealthy=True'
+const upstream =
+  'suspended .spec.suspend; failed! Stalled=True; progressing Reconciling=True; progressing Ready=Unknown; healthy Ready=True; failed Ready=False'
+const operated = 'suspended .spec.paused; healthy Ready=True; progressing Ready=False|Unknown'
+
+/** `group/Kind,Kind`; a group may begin with `*.`, and `*` is any kind. The first row that fits counts. */
+const table: readonly (readonly [kinds: string, rule: string])[] = [
+  ['/Node', 'suspended .spec.unschedulable; healthy Ready=True; progressing'],
+  [
+    '/PersistentVolume',
+    'healthy .status.phase=Available|Bound; suspended .status.phase=Released; failed .status.phase=Failed; progressing',
+  ],
+  [
+    'policy/PodDisruptionBudget',
+    'healthy DisruptionAllowed=True; failed DisruptionAllowed=False:SyncFailed; healthy',
+  ],
+  [
+    'apiextensions.k8s.io/CustomResourceDefinition',
+    'failed NamesAccepted=False; note NonStructuralSchema=True; healthy Established=True; progressing Established=False:Installing; failed Established=False; progressing',
+  ],
+  [
+    'apiregistration.k8s.io/APIService',
+    'healthy !.spec.service; healthy Available=True; trouble Available=False; progressing',
+  ],
+  [
+    'certificates.k8s.io/CertificateSigningRequest',
+    'failed! Denied=True; failed! Failed=True; done Approved=True & .status.certificate; progressing Approved=True; suspended',
+  ],
+  [
+    'admissionregistration.k8s.io/ValidatingAdmissionPolicy',
+    'note .status.typeChecking.expressionWarnings; healthy',
+  ],
+  [
+    'flowcontrol.apiserver.k8s.io/FlowSchema,PriorityLevelConfiguration',
+    'failed Dangling=True; healthy',
+  ],
+  [
+    'autoscaling.k8s.io/VerticalPodAutoscaler',
+    'failed NoPodsMatched=True; failed ConfigUnsupported=True; healthy',
+  ],
+  [
+    'snapshot.storage.k8s.io/VolumeSnapshot,VolumeSnapshotContent',
+    'failed .status.error; healthy .status.readyToUse=true; progressing',
+  ],
+
+  [
+    'cert-manager.io/Certificate',
+    'progressing Issuing=True; healthy Ready=True; failed Ready=False & .status.lastFailureTime; progressing Ready=False|Unknown',
+  ],
+  ['cert-manager.io/Issuer,ClusterIssuer', ready],
+  [
+    'cert-manager.io/CertificateRequest',
+    'failed! Denied=True; failed! InvalidRequest=True; failed! Ready=False:Failed|Denied; done Ready=True; progressing Ready=False|Unknown',
+  ],
+  [
+    'acme.cert-manager.io/Order,Challenge',
+    'done .status.state=valid; failed! .status.state=invalid|expired|errored; progressing .status.state',
+  ],
+  [
+    'argoproj.io/Application',
+    'failed .status.operationState.phase=Failed|Error; failed .status.health.status=Degraded; suspended .status.health.status=Suspended; ' +
+      'progressing .status.health.status=Progressing|Missing|Unknown; progressing .status.sync.status=OutOfSync; healthy .status.health.status=Healthy',
+  ],
+  [
+    'argoproj.io/ApplicationSet',
+    'failed ErrorOccurred=True; healthy ResourcesUpToDate=True; progressing ResourcesUpToDate=False',
+  ],
+  ['argoproj.io/AppProject', 'healthy'],
+  [
+    'argoproj.io/Rollout',
+    'failed! InvalidSpec=True; failed .status.phase=Degraded; suspended .status.phase=Paused; healthy .status.phase=Healthy; ' +
+      'progressing .status.phase; failed .status.abort=true; suspended .spec.paused; suspended .status.pauseConditions',
+  ],
+  [
+    'argoproj.io/AnalysisRun,Experiment',
+    byPhase(
+      'done .status.phase=Successful',
+      'Failed|Error',
+      'suspended .status.phase=Inconclusive; progressing .status.phase',
+    ),
+  ],
+  [
+    'argoproj.io/Workflow',
+    byPhase('suspended .spec.suspend=true; done .status.phase=Succeeded', 'Failed|Error'),
+  ],
+  ['source.toolkit.fluxcd.io/HelmRepository', `healthy .spec.type=oci; ${upstream}`],
+  ['*.toolkit.fluxcd.io/*', upstream],
+  [
+    'serving.knative.dev/*',
+    'healthy Ready=True; healthy Ready=False|Unknown:NoTraffic; failed Ready=False; progressing Ready=Unknown',
+  ],
+  [
+    'pkg.crossplane.io/Provider,Function,Configuration',
+    `${crossplane}failed Installed=False; healthy Installed=True & Healthy=True; trouble Healthy=False; progressing Installed=True`,
+  ],
+  ['*.crossplane.io/Composition,ProviderConfig,ClusterProviderConfig,EnvironmentConfig', 'healthy'],
+  ['*.upbound.io/ProviderConfig,ClusterProviderConfig,StoreConfig', 'healthy'],
+  ['*.crossplane.io/*', crossplane + managed],
+  ['*.upbound.io/*', crossplane + managed],
+  [
+    'keda.sh/ScaledObject,ScaledJob',
+    'suspended Paused=True; suspended @autoscaling.keda.sh/paused=true; suspended @autoscaling.keda.sh/paused-replicas; failed Fallback=True; ' +
+      'progressing Ready=False:HPAMetricsUnavailable; failed Ready=False; healthy Ready=True; progressing Ready=Unknown',
+  ],
+  [
+    'gateway.networking.k8s.io/GatewayClass',
+    'healthy Accepted=True; failed Accepted=False; progressing',
+  ],
+  [
+    'monitoring.coreos.com/Prometheus,PrometheusAgent,Alertmanager,ThanosRuler',
+    'suspended .spec.paused=true; failed Reconciled=False; healthy Available=True; progressing Available=False|Degraded:SomePodsNotReady; ' +
+      'failed Available=False|Degraded; progressing Available=Unknown',
+  ],
+  [
+    'kafka.strimzi.io/*',
+    'suspended ReconciliationPaused=True; progressing NotReady=True:Creating; failed NotReady=True; ' +
+      'failed .status.connectorStatus.connector.state=FAILED; suspended ProposalReady=True; note Warning=True; healthy Ready=True',
+  ],
+  [
+    'postgresql.cnpg.io/Cluster',
+    'suspended @cnpg.io/reconciliationLoop=disabled; suspended cnpg.io/hibernation=True; healthy .status.phase=Cluster in healthy state; ' +
+      'failed! .status.phase~unrecoverable; trouble .status.phase~Failing over|Switchover|user action|Unable|cannot|invalid; progressing .status.phase',
+  ],
+  [
+    'postgresql.cnpg.io/Backup',
+    byPhase('done .status.phase=completed', 'failed|walArchivingFailing'),
+  ],
+  ['external-secrets.io/*', ready],
+  ['bitnami.com/SealedSecret', 'healthy Synced=True; failed Synced=False'],
+  [
+    'networking.istio.io/*',
+    'failed .status.validationMessages[].level=ERROR; failed Reconciled=False; healthy',
+  ],
+  [
+    'security.istio.io/*',
+    'failed .status.validationMessages[].level=ERROR; failed Reconciled=False; healthy',
+  ],
+  ['karpenter.sh/*', operated],
+  ['*.cluster.x-k8s.io/*', operated],
+  ['cluster.x-k8s.io/*', operated],
+  ['operator.knative.dev/*', operated],
+  ['kyverno.io/*', operated],
+  ['rabbitmq.com/*', operated],
+  ['policy.linkerd.io/*', 'failed Accepted=False; healthy'],
+  ['tekton.dev/*', 'done Succeeded=True; failed! Succeeded=False; progressing Succeeded=Unknown'],
+  [
+    'velero.io/Backup,Restore',
+    byPhase('done .status.phase=Completed', 'Failed|FailedValidation|PartiallyFailed'),
+  ],
+  [
+    'operators.coreos.com/ClusterServiceVersion',
+    'healthy .status.phase=Succeeded; failed .status.phase=Failed; progressing .status.phase',
+  ],
+  [
+    'elasticsearch.k8s.elastic.co/Elasticsearch',
+    'healthy .status.health=green; progressing .status.health',
+  ],
+  [
+    'acid.zalan.do/postgresql',
+    'healthy .status.PostgresClusterStatus=Running; failed .status.PostgresClusterStatus~Fail|Invalid; progressing .status.PostgresClusterStatus',
+  ],
+]
+
+/** Undefined: no row is for the kind, or none of its tests holds. */
+export function ruledOutcome(subject: Subject): Outcome | undefined {
+  const { apiVersion, kind } = subject.object
+  const [group = '', version] = apiVersion.split('/')
+  return runRule(ruleOf(version === undefined ? '' : group, kind), subject)
+}
+
+const parsed = new Map<string, readonly RuleStep[]>()
+const mostKinds = 1000
+
+function ruleOf(group: string, kind: string): readonly RuleStep[] {
+  const key = `${group}/${kind}`
+  const known = parsed.get(key)
+  if (known !== undefined) return known
+  const row = table.find(([kinds]) => names(kinds, group, kind))
+  const rule = parseRule(row?.[1] ?? '')
+  if (parsed.size < mostKinds) parsed.set(key, rule)
+  return rule
+}
+
+function names(kinds: string, group: string, kind: string): boolean {
+  const slash = kinds.indexOf('/')
+  const [wanted, listed] = [kinds.slice(0, slash), kinds.slice(slash + 1)]
+  const isGroup = wanted.startsWith('*.') ? group.endsWith(wanted.slice(1)) : group === wanted
+  return isGroup && (listed === '*' || listed.split(',').includes(kind))
+}

@@ -1,0 +1,210 @@
+/** States of objects of every kind, and what a verdict says (docs/contracts/kubernetes.md#status). */
+import {
+  fieldAt,
+  isObject,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
+import { managedFieldsOf } from '../manifests/managed-fields.ts'
+import { type KubeObject, millisecondsOf } from '../objects.ts'
+
+/** The worst first. */
+export const healthStates = [
+  'failed',
+  'missing',
+  'terminating',
+  'unknown',
+  'progressing',
+  'unattended',
+  'suspended',
+  'healthy',
+  'done',
+] as const
+export type HealthState = (typeof healthStates)[number]
+
+/** What a rule finds. */
+export interface Outcome {
+  readonly state: HealthState
+  /** A fact with its number and cause. */
+  readonly sentence: string
+  /** One word, as controllers write it. */
+  readonly reason?: string | undefined
+  /** RFC 3339. */
+  readonly since?: string | undefined
+  /** Whether waiting cannot change it. */
+  readonly final?: boolean
+  /** A trouble that ends by itself, or fails the object after the grace. */
+  readonly isTrouble?: boolean
+  /** Whether it serves while it changes. */
+  readonly isAvailable?: boolean
+  /** What users should know of an object in order. */
+  readonly warning?: string | undefined
+}
+
+export interface Verdict extends Outcome {
+  readonly final: boolean
+  readonly observedGeneration: number | undefined
+  /** Milliseconds of the same trouble after which the object counts as failed; undefined: it has none, or has failed for good. */
+  readonly failsAfterMs: number | undefined
+}
+
+export interface HealthTimes {
+  /** How long a trouble may last. */
+  readonly graceMs: number
+  /** How long a first status is waited for. */
+  readonly firstStatusMs: number
+  /** After what time without a status no controller acts on an object. */
+  readonly unattendedMs: number
+}
+
+/** What a verdict depends on besides the object. */
+export interface HealthContext extends HealthTimes {
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number
+  /** Whether a controller writes a status of the kind. */
+  readonly hasStatus: boolean
+  /** Whether the definition of the kind names conditions. */
+  readonly namesConditions?: boolean
+  /** Of a claim: what its storage class says. */
+  readonly storageClass?: 'immediate' | 'waits-for-pod' | 'missing'
+}
+
+/** An object as rules read it. */
+export interface Subject {
+  readonly object: KubeObject
+  readonly spec: JsonObject
+  readonly status: JsonObject
+  /** Those that speak of this generation. */
+  readonly conditions: readonly HealthCondition[]
+  /** Milliseconds since the epoch of the last change that was none of its status; undefined: not known. */
+  readonly changedMs: number | undefined
+}
+
+export interface HealthCondition {
+  readonly type: string
+  readonly status: string
+  readonly reason: string | undefined
+  readonly message: string | undefined
+  readonly since: string | undefined
+}
+
+export function toSubject(object: KubeObject): Subject {
+  const status = objectOf(object['status'])
+  return {
+    object,
+    spec: objectOf(object['spec']),
+    status,
+    conditions: conditionsIn(status, object),
+    changedMs: changedMsOf(object),
+  }
+}
+
+/** Conditions of a status, or of a part of it such as a listener. */
+export function conditionsIn(
+  part: JsonObject,
+  { metadata }: Pick<KubeObject, 'metadata'>,
+): HealthCondition[] {
+  return objectsOf(part['conditions']).flatMap((condition) => {
+    const { type, status, reason, message, lastTransitionTime, observedGeneration } = condition
+    const observed = numberOf(observedGeneration)
+    const isOld = observed !== undefined && observed < (metadata.generation ?? 0)
+    if (typeof type !== 'string' || typeof status !== 'string' || isOld) return []
+    return {
+      type,
+      status,
+      reason: textOf(reason),
+      message: textOf(message),
+      since: textOf(lastTransitionTime),
+    }
+  })
+}
+
+function changedMsOf(object: KubeObject): number | undefined {
+  const times = managedFieldsOf(object)
+    .filter(({ subresource }) => subresource === undefined)
+    .map(({ time }) => millisecondsOf(time))
+  const known = [...times, millisecondsOf(object.metadata.creationTimestamp)]
+  const found = known.filter((ms) => ms !== undefined)
+  return found.length === 0 ? undefined : Math.max(...found)
+}
+
+/** Milliseconds since the epoch of the last write to its status; undefined: not known. */
+export function reportedMsOf(object: KubeObject): number | undefined {
+  const times = managedFieldsOf(object).flatMap(({ subresource, time }) =>
+    subresource === 'status' ? (millisecondsOf(time) ?? []) : [],
+  )
+  return times.length === 0 ? undefined : Math.max(...times)
+}
+
+/** Milliseconds since the object was changed; infinite where nothing tells. */
+export function ageOf({ changedMs }: Subject, { nowMs }: HealthContext): number {
+  return changedMs === undefined ? Infinity : nowMs - changedMs
+}
+
+export function conditionOf({ conditions }: Subject, type: string): HealthCondition | undefined {
+  return conditions.find((condition) => condition.type === type)
+}
+
+/** The condition, if it is true. */
+export function trueCondition(subject: Subject, type: string): HealthCondition | undefined {
+  const condition = conditionOf(subject, type)
+  return condition?.status === 'True' ? condition : undefined
+}
+
+type More = Omit<Outcome, 'state' | 'sentence'>
+
+export function outcome(state: HealthState, sentence: string, more: More = {}): Outcome {
+  return { state, sentence, ...more }
+}
+
+export function byCondition(
+  state: HealthState,
+  { type, status, reason, message, since }: HealthCondition,
+  more: More = {},
+): Outcome {
+  const why = message === undefined ? '.' : `: ${ended(message)}`
+  const word = reason === undefined || reason === type ? '' : ` (${reason})`
+  return { state, sentence: `${type} is ${status}${word}${why}`, reason, since, ...more }
+}
+
+/** Progressing until a time has passed, then unattended. */
+export function awaited(
+  subject: Subject,
+  context: HealthContext,
+  { limitMs, waits, nobody }: { limitMs: number; waits: string; nobody: string },
+): Outcome {
+  return ageOf(subject, context) < limitMs
+    ? outcome('progressing', waits)
+    : outcome('unattended', nobody, { warning: nobody })
+}
+
+export function ended(text: string): string {
+  const trimmed = text.trim()
+  return /[.!?]$/.test(trimmed) ? trimmed : `${trimmed}.`
+}
+
+/** The worst of several; undefined: there are none. */
+export function worstOf<T extends { readonly state: HealthState }>(
+  all: readonly T[],
+): T | undefined {
+  const rank = ({ state }: T) => healthStates.indexOf(state)
+  return all.toSorted((one, other) => rank(one) - rank(other))[0]
+}
+
+/** Texts at a path, which may pass lists: `status.bindings[].name`. */
+export function valuesAt(value: unknown, path: readonly string[]): unknown[] {
+  const [name, ...rest] = path
+  if (name === undefined) return [value]
+  if (!name.endsWith('[]')) return valuesAt(fieldAt(value, name), rest)
+  const list = fieldAt(value, name.slice(0, -2))
+  return Array.isArray(list) ? list.flatMap((each) => valuesAt(each, rest)) : []
+}
+
+export function isSet(value: unknown): boolean {
+  if (value === undefined || value === null || value === false || value === '') return false
+  if (Array.isArray(value)) return value.length > 0
+  return !isObject(value) || Object.keys(value).length > 0
+}

@@ -1,0 +1,327 @@
+/** States of pods, and of the workloads that make them. */
+import {
+  fieldAt,
+  type JsonObject,
+  numberOf,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
+import { type ContainerStatus, toPod } from '../objects/pod.ts'
+import { toWorkload, type Workload } from '../objects/workload.ts'
+import {
+  awaited,
+  byCondition,
+  conditionOf,
+  ended,
+  type HealthContext,
+  type Outcome,
+  outcome,
+  type Subject,
+  trueCondition,
+} from './verdict.ts'
+
+const serving = { isAvailable: true } as const
+
+function pods(count: number): string {
+  return count === 1 ? '1 pod' : `${count} pods`
+}
+
+/** The first counter that is below the goal. */
+function shortOf(goal: number, counters: Readonly<Record<string, number>>): string | undefined {
+  const short = Object.entries(counters).find(([, count]) => count < goal)
+  return short && `${short[1]} of ${pods(goal)} ${goal === 1 ? 'is' : 'are'} ${short[0]}.`
+}
+
+function surplus(count: number, of: string): string | undefined {
+  return count > 0
+    ? `${count} ${of} ${count === 1 ? 'pod is' : 'pods are'} terminating.`
+    : undefined
+}
+
+/** What keeps the API server from creating pods. */
+function refusal(subject: Subject): Outcome | undefined {
+  const failure = trueCondition(subject, 'ReplicaFailure')
+  return failure && byCondition('progressing', failure, { isTrouble: true })
+}
+
+function ready(count: number, more: string | undefined = undefined): Outcome {
+  const sentence = `${count === 0 ? 'No pods are wanted' : `${pods(count)} ${count === 1 ? 'is' : 'are'} ready`}.`
+  return outcome('healthy', more === undefined ? sentence : `${sentence} ${more}`, {
+    warning: more,
+  })
+}
+
+export function deployment(subject: Subject): Outcome {
+  const { spec, status } = toWorkload(subject.object)
+  const late = conditionOf(subject, 'Progressing')
+  if (late?.reason === 'ProgressDeadlineExceeded')
+    return byCondition('failed', late, { final: true, isAvailable: isServing(subject) })
+  if (spec.paused || late?.reason === 'DeploymentPaused')
+    return outcome('suspended', 'The deployment is paused.', { warning: 'It is paused.' })
+  const wanted = spec.replicas ?? 1
+  const { updatedReplicas: updated = 0, replicas, availableReplicas, readyReplicas } = status
+  const missing = conditionOf(subject, 'Available')
+  const waiting =
+    shortOf(wanted, { created: replicas, updated }) ??
+    surplus(replicas - Math.max(updated, wanted), 'old') ??
+    shortOf(Math.min(updated, wanted), { available: availableReplicas }) ??
+    shortOf(wanted, { ready: readyReplicas })
+  if (waiting !== undefined)
+    return refusal(subject) ?? outcome('progressing', waiting, { isAvailable: isServing(subject) })
+  return missing?.status === 'False' && wanted > 0
+    ? byCondition('progressing', missing)
+    : ready(wanted)
+}
+
+function isServing(subject: Subject): boolean {
+  return conditionOf(subject, 'Available')?.status !== 'False'
+}
+
+export function replicaSet(subject: Subject): Outcome {
+  const { spec, status } = toWorkload(subject.object)
+  const wanted = spec.replicas ?? 1
+  const waiting = shortOf(wanted, {
+    labelled: status.fullyLabeledReplicas,
+    ready: status.readyReplicas,
+    available: status.availableReplicas,
+  })
+  if (waiting !== undefined) return refusal(subject) ?? outcome('progressing', waiting)
+  const rest = surplus(status.replicas - wanted, 'old')
+  return rest === undefined ? ready(wanted) : outcome('progressing', rest, serving)
+}
+
+export function statefulSet(subject: Subject): Outcome {
+  const { spec, status } = toWorkload(subject.object)
+  const { replicas: wanted = 1, updateStrategy } = spec
+  const { replicas, readyReplicas, currentRevision, updateRevision } = status
+  const updated = status.updatedReplicas ?? 0
+  const isNew = currentRevision === updateRevision
+  const waiting =
+    shortOf(wanted, { created: replicas, ready: readyReplicas }) ??
+    surplus(replicas - wanted, 'surplus')
+  if (waiting !== undefined) return outcome('progressing', blocked(waiting, isNew), serving)
+  if (updateStrategy.type?.toLowerCase() === 'ondelete')
+    return ready(wanted, isNew ? undefined : revisionNote(updated, wanted))
+  const partition = updateStrategy.rollingUpdate?.partition ?? 0
+  const goal = Math.max(0, wanted - partition)
+  if (partition > 0)
+    return updated >= goal
+      ? ready(
+          wanted,
+          `${updated} of ${pods(wanted)} have the new revision; the partition is ${partition}.`,
+        )
+      : outcome('progressing', `${updated} of ${pods(goal)} are updated.`, serving)
+  const minimal = fieldAt(subject.spec, 'minReadySeconds')
+  const short =
+    shortOf(wanted, { current: status.currentReplicas }) ??
+    (minimal === undefined || minimal === 0
+      ? undefined
+      : shortOf(wanted, { available: status.availableReplicas }))
+  if (short !== undefined) return outcome('progressing', short, serving)
+  return isNew
+    ? ready(wanted)
+    : outcome('progressing', `${updated} of ${pods(wanted)} have the new revision.`, serving)
+}
+
+function blocked(waiting: string, isNew: boolean): string {
+  return isNew ? waiting : `${waiting} An old pod that is not ready blocks the rollout.`
+}
+
+function revisionNote(updated: number, wanted: number): string {
+  return `${updated} of ${pods(wanted)} have the new revision; delete pods to update them.`
+}
+
+export function daemonSet(subject: Subject): Outcome {
+  const { spec, status } = toWorkload(subject.object)
+  const { desiredNumberScheduled: wanted, updatedNumberScheduled: updated } = status
+  if (wanted === undefined) return outcome('progressing', 'No status has been reported yet.')
+  if (wanted === 0) return outcome('healthy', 'No node matches.', { warning: 'No node matches.' })
+  const { currentNumberScheduled, numberAvailable, numberReady } = status
+  const waitsForDeletions = spec.updateStrategy.type?.toLowerCase() === 'ondelete'
+  const short = shortOf(wanted, {
+    scheduled: currentNumberScheduled,
+    ...(!waitsForDeletions && { updated }),
+    available: numberAvailable,
+    ready: numberReady,
+  })
+  if (short !== undefined) return outcome('progressing', short, serving)
+  return ready(
+    wanted,
+    waitsForDeletions && updated < wanted ? revisionNote(updated, wanted) : undefined,
+  )
+}
+
+const ownJobs = 'kubernetes.io/job-controller'
+
+export function job(subject: Subject, context: HealthContext): Outcome {
+  const { status } = toWorkload(subject.object)
+  const { succeeded, active } = status
+  const complete = trueCondition(subject, 'Complete')
+  const count = numberOf(subject.spec['completions'])
+  const progress =
+    count === undefined
+      ? `${succeeded} succeeded (work queue)`
+      : `${succeeded} of ${count} succeeded`
+  const failed = numberOf(subject.status['failed']) ?? 0
+  const limit = numberOf(subject.spec['backoffLimit']) ?? 6
+  if (complete !== undefined)
+    return outcome('done', `${progress}.`, { reason: complete.reason, since: complete.since })
+  const failure = trueCondition(subject, 'Failed')
+  if (failure !== undefined) {
+    const indexes = textOf(subject.status['failedIndexes'])
+    const { sentence, ...found } = byCondition('failed', failure, { final: true, ...serving })
+    return { ...found, sentence: indexes ? `${sentence} Failed indexes: ${indexes}.` : sentence }
+  }
+  const failing = trueCondition(subject, 'FailureTarget')
+  if (failing !== undefined) {
+    const { sentence, ...found } = byCondition('progressing', failing, serving)
+    return { ...found, sentence: `The job is failing. ${sentence}` }
+  }
+  if (trueCondition(subject, 'SuccessCriteriaMet') !== undefined)
+    return outcome('progressing', 'Its success criteria are met; the last pods end.', serving)
+  if (subject.spec['suspend'] === true)
+    return active > 0
+      ? outcome('progressing', `The job is being suspended; ${pods(active)} still run.`, serving)
+      : outcome('suspended', 'The job is suspended.', { warning: 'The job is suspended.' })
+  const manager = textOf(subject.spec['managedBy'])
+  if (manager !== undefined && manager !== ownJobs && Object.keys(subject.status).length === 0)
+    return awaited(subject, context, {
+      limitMs: context.unattendedMs,
+      waits: `The controller ${manager} has not reported a status yet.`,
+      nobody: `The job is managed by ${manager}, which reports no status.`,
+    })
+  return outcome('progressing', `${progress}, ${failed} failed (limit ${limit}).`, serving)
+}
+
+export function cronJob(subject: Subject): Outcome {
+  const { spec, status } = subject
+  if (spec['suspend'] === true)
+    return outcome('suspended', 'The cron job is suspended.', {
+      warning: 'The cron job is suspended.',
+    })
+  const schedule = textOf(spec['schedule']) ?? ''
+  const last = textOf(status['lastScheduleTime'])
+  if (last === undefined)
+    return outcome('healthy', `It has not run yet; its schedule is ${schedule}.`)
+  if (objectsOf(status['active']).length > 0) return outcome('healthy', 'It is running.')
+  const success = textOf(status['lastSuccessfulTime'])
+  if (success !== undefined && Date.parse(success) >= Date.parse(last))
+    return outcome('healthy', `The last run, of ${last}, succeeded.`)
+  const warning = `The last run, of ${last}, failed.`
+  return outcome('healthy', warning, { warning, reason: 'LastRunFailed' })
+}
+
+const failingWaits =
+  /^(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|InvalidImageName|ErrImageNeverPull|CreateContainer(?:Config)?Error|RunContainerError)$/
+
+export function pod(subject: Subject): Outcome {
+  const { status } = toPod(subject.object)
+  const { phase, reason, message } = status
+  if (phase === 'Succeeded') return outcome('done', 'All containers ended with success.')
+  if (phase === 'Failed') {
+    const why = [reason, message].filter((text) => text !== undefined).join(': ')
+    const sentence = why === '' ? failedContainer(subject) : ended(`The pod failed: ${why}`)
+    return outcome('failed', sentence, { final: true, reason })
+  }
+  if (phase === undefined) return outcome('progressing', 'No phase has been reported yet.')
+  const gates = objectsOf(subject.spec['schedulingGates']).map(({ name }) => String(name))
+  if (gates.length > 0 && subject.spec['nodeName'] === undefined)
+    return outcome('suspended', `It waits for the scheduling gate ${gates.join(', ')}.`, {
+      warning: `It is not scheduled before the gate ${gates.join(', ')} is removed.`,
+    })
+  return (
+    waitingContainer(subject) ??
+    unscheduled(subject) ??
+    (phase === 'Running' ? running(subject) : starting(subject, phase))
+  )
+}
+
+function failedContainer({ object }: Subject): string {
+  const { initContainerStatuses, containerStatuses } = toPod(object).status
+  for (const { name, state } of [...initContainerStatuses, ...containerStatuses]) {
+    const { exitCode, reason = 'Error' } = state.terminated ?? {}
+    if (exitCode !== undefined && exitCode !== 0)
+      return `The container ${name} ended with ${reason}, exit code ${exitCode}.`
+  }
+  return 'The phase of the pod is Failed.'
+}
+
+/** A container that cannot start or goes on crashing. */
+function waitingContainer({ object }: Subject): Outcome | undefined {
+  const { initContainerStatuses, containerStatuses } = toPod(object).status
+  const bad = [...initContainerStatuses, ...containerStatuses].find(isFailing)
+  const waiting = bad?.state.waiting
+  if (bad === undefined || waiting === undefined) return undefined
+  const { reason, message } = waiting
+  const end = bad.lastState.terminated
+  const why = end === undefined ? message : `the last run ended with exit code ${end.exitCode}`
+  const sentence = `${bad.name}: ${reason} on ${bad.image}${why === undefined ? '' : `: ${why}`}`
+  return outcome('failed', ended(sentence), { reason })
+}
+
+function isFailing({ state }: ContainerStatus): boolean {
+  return failingWaits.test(state.waiting?.reason ?? '')
+}
+
+function unscheduled(subject: Subject): Outcome | undefined {
+  const scheduled = conditionOf(subject, 'PodScheduled')
+  return scheduled?.status === 'False' && subject.spec['nodeName'] === undefined
+    ? byCondition('progressing', scheduled, { isTrouble: true })
+    : undefined
+}
+
+function running(subject: Subject): Outcome {
+  const policy = textOf(subject.spec['restartPolicy']) ?? 'Always'
+  const sidecar = sidecars(subject.spec).find((name) => !hasStarted(subject, name))
+  if (sidecar !== undefined)
+    return outcome('progressing', `The sidecar ${sidecar} has not started.`)
+  const condition = conditionOf(subject, 'Ready')
+  const isReady = condition?.status === 'True'
+  if (isReady && policy === 'Always') return outcome('healthy', 'The pod is ready.')
+  if (isReady) return outcome('progressing', 'The pod runs until its containers end.', serving)
+  const gate = objectsOf(subject.spec['readinessGates'])
+    .map(({ conditionType }) => String(conditionType))
+    .find((type) => conditionOf(subject, type)?.status !== 'True')
+  if (gate !== undefined)
+    return outcome('progressing', `The readiness gate ${gate} is not fulfilled.`)
+  const disrupted = trueCondition(subject, 'DisruptionTarget')
+  if (disrupted !== undefined) return byCondition('progressing', disrupted)
+  return condition === undefined
+    ? outcome('progressing', 'It runs and has not reported that it is ready.')
+    : byCondition('progressing', condition)
+}
+
+/** Init containers that go on running. */
+function sidecars(spec: JsonObject): string[] {
+  return objectsOf(spec['initContainers']).flatMap(({ name, restartPolicy }) =>
+    restartPolicy === 'Always' ? [String(name)] : [],
+  )
+}
+
+function hasStarted({ status }: Subject, name: string): boolean {
+  return objectsOf(status['initContainerStatuses']).some(
+    (each) => each['name'] === name && each['started'] === true,
+  )
+}
+
+function starting(subject: Subject, phase: string): Outcome {
+  const inits = toPod(subject.object).status.initContainerStatuses
+  const done = inits.filter(({ state }) => state.terminated?.exitCode === 0).length
+  if (inits.length > done && inits.length > 0)
+    return outcome('progressing', `Init container ${done + 1} of ${inits.length} runs.`)
+  return outcome('progressing', `The phase of the pod is ${phase}.`)
+}
+
+/** A rollout of a Deployment's shape, as Argo Rollouts reports it where it names no phase. */
+export function likeDeployment(subject: Subject): Outcome | undefined {
+  const workload: Workload = toWorkload(subject.object)
+  if (!workload.hasStatus) return undefined
+  const { stableRS, currentPodHash } = subject.status
+  return stableRS !== undefined && stableRS !== currentPodHash
+    ? outcome(
+        'progressing',
+        `The new revision ${textOf(currentPodHash)} is not the stable one yet.`,
+        serving,
+      )
+    : deployment(subject)
+}

@@ -1,0 +1,119 @@
+/** Verdicts on live objects, with what the API server says of their kinds. */
+import { fieldAt, isObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { isApiError } from '../api/api-error.ts'
+import type { ApiResource } from '../api/cluster-api.ts'
+import { judge } from '../health/judge.ts'
+import { type HealthContext, isSet, type Verdict } from '../health/verdict.ts'
+import { isBuiltInGroup } from '../kinds.ts'
+import { toEvent } from '../objects/event.ts'
+import type { KubeObject } from '../objects.ts'
+import type { KubernetesAccount } from '../parts.ts'
+
+export async function loadVerdict(
+  account: KubernetesAccount,
+  object: KubeObject,
+  resource: ApiResource,
+): Promise<Verdict> {
+  const { times, own, now } = account.health
+  const storageClass = await storageClassOf(account, object)
+  const namesConditions = await namesConditionsOf(account, object, resource)
+  return judge(object, {
+    ...times,
+    nowMs: now(),
+    own,
+    hasStatus: resource.subresources.includes('status'),
+    namesConditions,
+    ...(storageClass !== undefined && { storageClass }),
+  })
+}
+
+/** What binds a claim that is pending. */
+async function storageClassOf(
+  { api }: KubernetesAccount,
+  { kind, spec, status }: KubeObject,
+): Promise<HealthContext['storageClass']> {
+  if (kind !== 'PersistentVolumeClaim' || fieldAt(status, 'phase') === 'Bound') return undefined
+  const resource = await api.find({ kind: 'storageClass' })
+  if (resource === undefined) return undefined
+  const name = textOf(fieldAt(spec, 'storageClassName'))
+  const classes = await allowed(api.list(resource), undefined)
+  if (classes === undefined) return undefined
+  const isDefault = ({ metadata }: KubeObject) =>
+    metadata.annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true'
+  const found = classes.find((each) =>
+    name === undefined ? isDefault(each) : each.metadata.name === name,
+  )
+  if (found === undefined) return 'missing'
+  return found['volumeBindingMode'] === 'WaitForFirstConsumer' ? 'waits-for-pod' : 'immediate'
+}
+
+/** Whether the definition of a custom kind says that there will be conditions; asked only of objects without any. */
+async function namesConditionsOf(
+  { api }: KubernetesAccount,
+  { status, apiVersion }: KubeObject,
+  { group, version, plural, subresources }: ApiResource,
+): Promise<boolean> {
+  const isOwn = !apiVersion.includes('/') || isBuiltInGroup(group)
+  if (isOwn || !subresources.includes('status') || isSet(fieldAt(status, 'conditions')))
+    return false
+  const resource = await api.find({ kind: 'customResourceDefinition' })
+  if (resource === undefined) return false
+  const place = { resource, namespace: '', name: `${plural}.${group}` }
+  const definition = await allowed(api.get(place), undefined)
+  const versions = objectsOf(fieldAt(definition, 'spec', 'versions'))
+  const served = versions.find(({ name }) => name === version)
+  const schema = fieldAt(served, 'schema', 'openAPIV3Schema', 'properties', 'status', 'properties')
+  const columns = objectsOf(fieldAt(served, 'additionalPrinterColumns'))
+  return (
+    isObject(fieldAt(schema, 'conditions')) ||
+    columns.some(({ jsonPath }) => textOf(jsonPath)?.startsWith('.status.conditions') === true)
+  )
+}
+
+async function allowed<T, U>(asked: Promise<T>, otherwise: U): Promise<T | U> {
+  try {
+    return await asked
+  } catch (error) {
+    if (isApiError(error, 403, 404)) return otherwise
+    throw error
+  }
+}
+
+const endings: Readonly<Record<string, string>> = {
+  Completed: 'Complete',
+  BackoffLimitExceeded: 'Failed',
+  DeadlineExceeded: 'Failed',
+  PodFailurePolicy: 'Failed',
+  FailedIndexes: 'Failed',
+  MaxFailedIndexesExceeded: 'Failed',
+  FailedJob: 'Failed',
+}
+
+/** A job that is gone, with the end that its events tell; undefined: they tell none. */
+export async function loadCollectedJob(
+  { api }: KubernetesAccount,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<KubeObject | undefined> {
+  const resource = await api.find({ kind: 'event', version: 'v1' })
+  if (resource === undefined) return undefined
+  const fieldSelector = `involvedObject.kind=Job,involvedObject.name=${name}`
+  const events = (await allowed(api.list(resource, { namespace, fieldSelector }), []))
+    .map(toEvent)
+    .toSorted((one, other) => other.time.localeCompare(one.time))
+  const uid = events[0]?.involvedObject.uid
+  const end = events.find(
+    ({ reason = '', involvedObject }) =>
+      involvedObject.uid === uid && Object.hasOwn(endings, reason),
+  )
+  if (uid === undefined || end?.reason === undefined) return undefined
+  const { reason, message, time } = end
+  const type = endings[reason]
+  const condition = { type, status: 'True', reason, message, lastTransitionTime: time }
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name, namespace, uid },
+    spec: {},
+    status: { conditions: [condition] },
+  }
+}
