@@ -2,7 +2,7 @@
 import type { StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import { storageFaultOf } from '@fairlead/base/storage/database-fault.ts'
@@ -348,7 +348,7 @@ export class Tasks {
       operation: name,
       message: error.message,
       cause: error.name,
-      details: [],
+      details: objectsOf((error as { details?: unknown }).details),
       retryable: false,
     })
     this.#note(task, orchestration, `Orchestration failed: ${name} | ${error.message}`)

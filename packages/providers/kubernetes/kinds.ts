@@ -37,82 +37,135 @@ const builtInGroups: ReadonlySet<string> = new Set([
   ).split(' '),
 ])
 
+/** Numbers by which settings order custom resources, by the names that Spinnaker has for them. */
 export const priorities: Readonly<Record<string, number>> = {
   namespace_priority: 0,
+  resource_definition_priority: 10,
+  storage_class_priority: 10,
+  service_account_priority: 18,
   role_priority: 20,
   role_binding_priority: 30,
-  resource_definition_priority: 30,
-  mountable_data_backing_resource_priority: 40,
-  service_account_priority: 40,
-  storage_class_priority: 40,
-  admission_priority: 40,
   mountable_data_priority: 50,
+  mountable_data_backing_resource_priority: 55,
   network_resource_priority: 70,
-  api_service_priority: 80,
   workload_modifier_priority: 90,
   pdb_priority: 90,
   workload_priority: 100,
   workload_controller_priority: 100,
   workload_attachment_priority: 110,
+  api_service_priority: 130,
+  admission_priority: 140,
   lowest_priority: 1000,
+}
+
+const customPriority = 1000
+
+/** Groups in which objects are applied, each after what it needs; removal goes the other way. */
+const applyOrder: readonly (readonly [priority: number, kinds: string])[] = [
+  [0, 'Namespace'],
+  [
+    10,
+    'CustomResourceDefinition PriorityClass StorageClass VolumeAttributesClass RuntimeClass.node.k8s.io IngressClass ' +
+      'GatewayClass.gateway.networking.k8s.io CSIDriver DeviceClass.resource.k8s.io',
+  ],
+  [15, 'ResourceQuota LimitRange NetworkPolicy'],
+  [18, 'ServiceAccount'],
+  [20, 'Role ClusterRole'],
+  [30, 'RoleBinding ClusterRoleBinding'],
+  [50, 'Secret ConfigMap'],
+  [55, 'PersistentVolume PersistentVolumeClaim'],
+  [70, 'Service'],
+  [90, 'PodDisruptionBudget PodPreset PodSecurityPolicy'],
+  [100, 'Pod ReplicaSet ReplicationController StatefulSet DaemonSet Deployment'],
+  [105, 'Job CronJob'],
+  [110, 'HorizontalPodAutoscaler VerticalPodAutoscaler.autoscaling.k8s.io ScaledObject.keda.sh'],
+  [
+    120,
+    'Ingress Gateway.gateway.networking.k8s.io HTTPRoute.gateway.networking.k8s.io GRPCRoute.gateway.networking.k8s.io ' +
+      'TLSRoute.gateway.networking.k8s.io TCPRoute.gateway.networking.k8s.io',
+  ],
+  [130, 'APIService'],
+  [
+    140,
+    'MutatingWebhookConfiguration ValidatingWebhookConfiguration ValidatingAdmissionPolicy ' +
+      'ValidatingAdmissionPolicyBinding MutatingAdmissionPolicy MutatingAdmissionPolicyBinding',
+  ],
+]
+
+const priorityByKind: ReadonlyMap<string, number> = new Map(
+  applyOrder.flatMap(([priority, kinds]) =>
+    kinds.split(' ').map((kind) => [kind.toLowerCase(), priority] as const),
+  ),
+)
+
+/** Custom resources come after all that may serve them, and the rest of the built-in kinds after these. */
+function priorityOf({ kind, group }: ParsedKind): number {
+  const known = priorityByKind.get((group === undefined ? kind : `${kind}.${group}`).toLowerCase())
+  return known ?? (group === undefined ? customPriority + 10 : customPriority)
+}
+
+/** Objects of an earlier stage are gone before those of the next are deleted, since their finalizers need them. */
+export function removalStage({ priority }: Pick<Kind, 'priority'>): number {
+  if (priority === 130 || priority === 140) return 0
+  if (priority === customPriority) return 1
+  return priority > 10 ? 2 : priority > 0 ? 3 : 4
 }
 
 type Row = readonly [
   name: string,
   spinnakerKind: SpinnakerKind,
   scope: 'N' | 'C',
-  priority: number,
   aliases?: string,
   versioned?: 'V',
 ]
 
 const rows: readonly Row[] = [
-  ['namespace', 'unclassified', 'C', 0, 'ns'],
-  ['role', 'unclassified', 'N', 20],
-  ['clusterRole', 'unclassified', 'C', 20],
-  ['roleBinding', 'unclassified', 'N', 30],
-  ['clusterRoleBinding', 'unclassified', 'C', 30],
-  ['customResourceDefinition', 'unclassified', 'C', 30, 'crd'],
-  ['persistentVolume', 'configs', 'C', 40, 'pv'],
-  ['serviceAccount', 'unclassified', 'N', 40, 'sa'],
-  ['storageClass', 'unclassified', 'C', 40, 'sc'],
-  ['mutatingWebhookConfiguration', 'unclassified', 'C', 40],
-  ['validatingWebhookConfiguration', 'unclassified', 'C', 40],
-  ['configMap', 'configs', 'N', 50, 'cm', 'V'],
-  ['secret', 'configs', 'N', 50, '', 'V'],
-  ['persistentVolumeClaim', 'configs', 'N', 50, 'pvc'],
-  ['service', 'loadBalancers', 'N', 70, 'svc'],
-  ['ingress', 'loadBalancers', 'N', 70, 'ing'],
-  ['networkPolicy', 'securityGroups', 'N', 70, 'netpol'],
-  ['apiService', 'unclassified', 'C', 80],
-  ['limitRange', 'unclassified', 'N', 90],
-  ['podDisruptionBudget', 'unclassified', 'N', 90, 'pdb'],
-  ['podPreset', 'unclassified', 'N', 90],
-  ['podSecurityPolicy', 'unclassified', 'C', 90],
-  ['pod', 'instances', 'N', 100, 'po', 'V'],
-  ['replicaSet', 'serverGroups', 'N', 100, 'rs', 'V'],
-  ['statefulSet', 'serverGroups', 'N', 100, 'sts'],
-  ['daemonSet', 'serverGroups', 'N', 100, 'ds'],
-  ['job', 'serverGroups', 'N', 100],
-  ['cronJob', 'serverGroups', 'N', 100],
-  ['deployment', 'serverGroupManagers', 'N', 100, 'deploy'],
-  ['horizontalpodautoscaler', 'unclassified', 'N', 110, 'hpa'],
-  ['controllerRevision', 'unclassified', 'N', 1000],
-  ['event', 'unclassified', 'N', 1000],
+  ['namespace', 'unclassified', 'C', 'ns'],
+  ['role', 'unclassified', 'N'],
+  ['clusterRole', 'unclassified', 'C'],
+  ['roleBinding', 'unclassified', 'N'],
+  ['clusterRoleBinding', 'unclassified', 'C'],
+  ['customResourceDefinition', 'unclassified', 'C', 'crd'],
+  ['persistentVolume', 'configs', 'C', 'pv'],
+  ['serviceAccount', 'unclassified', 'N', 'sa'],
+  ['storageClass', 'unclassified', 'C', 'sc'],
+  ['mutatingWebhookConfiguration', 'unclassified', 'C'],
+  ['validatingWebhookConfiguration', 'unclassified', 'C'],
+  ['configMap', 'configs', 'N', 'cm', 'V'],
+  ['secret', 'configs', 'N', '', 'V'],
+  ['persistentVolumeClaim', 'configs', 'N', 'pvc'],
+  ['service', 'loadBalancers', 'N', 'svc'],
+  ['ingress', 'loadBalancers', 'N', 'ing'],
+  ['networkPolicy', 'securityGroups', 'N', 'netpol'],
+  ['apiService', 'unclassified', 'C'],
+  ['limitRange', 'unclassified', 'N'],
+  ['podDisruptionBudget', 'unclassified', 'N', 'pdb'],
+  ['podPreset', 'unclassified', 'N'],
+  ['podSecurityPolicy', 'unclassified', 'C'],
+  ['pod', 'instances', 'N', 'po', 'V'],
+  ['replicaSet', 'serverGroups', 'N', 'rs', 'V'],
+  ['statefulSet', 'serverGroups', 'N', 'sts'],
+  ['daemonSet', 'serverGroups', 'N', 'ds'],
+  ['job', 'serverGroups', 'N'],
+  ['cronJob', 'serverGroups', 'N'],
+  ['deployment', 'serverGroupManagers', 'N', 'deploy'],
+  ['horizontalpodautoscaler', 'unclassified', 'N', 'hpa'],
+  ['controllerRevision', 'unclassified', 'N'],
+  ['event', 'unclassified', 'N'],
 ]
 
 export const builtInKinds: readonly Kind[] = rows.map(
-  ([name, spinnakerKind, scope, priority, , versioned]) => ({
+  ([name, spinnakerKind, scope, , versioned]) => ({
     name,
     spinnakerKind,
     isNamespaced: scope === 'N',
     isVersioned: versioned === 'V',
-    priority,
+    priority: priorityOf({ kind: name, group: undefined }),
   }),
 )
 
 const builtInByName: ReadonlyMap<string, Kind> = new Map(
-  rows.flatMap(([name, , , , alias = ''], index) => {
+  rows.flatMap(([name, , , alias = ''], index) => {
     const kind = builtInKinds[index] as Kind
     return [name.toLowerCase(), ...(alias === '' ? [] : [alias])].map(
       (each) => [each, kind] as const,
@@ -170,7 +223,7 @@ export class KindTable {
         spinnakerKind: 'unclassified',
         isNamespaced,
         isVersioned: false,
-        priority: 1000,
+        priority: priorityOf(parsed),
       }
     )
   }

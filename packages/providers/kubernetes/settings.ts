@@ -14,6 +14,7 @@ import {
 import { z } from 'zod'
 import { OwnRule } from './health/own-rules.ts'
 import { type Kind, priorities, spinnakerKinds } from './kinds.ts'
+import { toReferenceRule } from './manifests/references.ts'
 import { PrometheusSettings } from './reads/metric-queries.ts'
 
 const CustomResource = z
@@ -50,6 +51,33 @@ function toPriority(
   context.addIssue(`must be a number or one of ${Object.keys(priorities).join(', ')}`)
   return z.NEVER
 }
+
+const CustomReference = z
+  .strictObject({
+    group: z.string().min(1).describe('Group of the custom resource.'),
+    kind: z.string().min(1).describe('Its kind.'),
+    path: z
+      .string()
+      .min(1)
+      .describe(
+        'Where the name stands, such as `spec.sources[].name`; a key with dots stands in braces.',
+      ),
+    to: z.string().min(1).describe('Kind of the named object, such as `ConfigMap`.'),
+    namespacePath: z
+      .string()
+      .optional()
+      .describe('Key beside the name that has its namespace. Default: `namespace`.'),
+    bind: on.describe('Whether the name follows the version of the object.'),
+  })
+  .transform(({ group, kind, path, to, namespacePath, bind }) =>
+    toReferenceRule({
+      from: `${kind}.${group}`,
+      path,
+      to,
+      use: bind ? 'bound' : 'named',
+      namespaceKey: namespacePath,
+    }),
+  )
 
 const Pattern = z.string().refine(isPattern, 'must be a regular expression')
 
@@ -130,6 +158,17 @@ const AccountKeys = z.strictObject({
       'Which side merges a manifest with a live object: the API server, which knows the owners of fields, or Fairlead, as `kubectl apply` ' +
         'without `--server-side`. Manifests choose by `strategy.spinnaker.io/client-side-apply`.',
     ),
+  versioning: z
+    .enum(['bound', 'clouddriver'])
+    .default('bound')
+    .describe(
+      '`bound`: a config map or secret gets a new name with each change if objects of the same request refer to it, and nothing else names it. ' +
+        '`clouddriver`: every one does.',
+    ),
+  references: z
+    .array(CustomReference)
+    .default([])
+    .describe('Places of custom resources that name config maps, secrets or other objects.'),
   watch: z
     .enum(['on-demand', 'always'])
     .default('on-demand')

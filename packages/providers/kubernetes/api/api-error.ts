@@ -1,6 +1,7 @@
 /** Refusals and faults of an API server. */
 import { or, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { withoutDumps } from './dumps.ts'
 
 export class ApiError extends Error {
   override readonly name = 'KubernetesError'
@@ -30,11 +31,15 @@ const toStatus = shape({ message: textOf, reason: or(textOf, ''), details: objec
 export function toApiError(status: number, body: unknown): ApiError {
   const text = typeof body === 'string' ? body.trim().slice(0, 500) : undefined
   const { message, reason, details } = toStatus(body)
-  return new ApiError(message ?? (text || `The API server answered ${status}.`), {
-    status,
-    reason,
-    details,
-  })
+  return new ApiError(
+    message === undefined ? text || `The API server answered ${status}.` : withoutDumps(message),
+    { status: isWrongManifest(status, message) ? 400 : status, reason, details },
+  )
+}
+
+/** An apply of unknown fields or of list entries with equal keys is reported as a fault of the server. */
+function isWrongManifest(status: number, message = ''): boolean {
+  return status === 500 && message.startsWith('failed to create typed patch object')
 }
 
 export function isApiError(error: unknown, ...statuses: readonly number[]): error is ApiError {

@@ -258,6 +258,10 @@ const podResource = {
   subresources: [],
 }
 
-function toQuery({ fieldManager, dryRun }: WriteOptions = {}): ApiQuery {
-  return { fieldManager, ...(dryRun === true && { dryRun: 'All' }) }
+function toQuery({ fieldManager, dryRun, isStrict }: WriteOptions = {}): ApiQuery {
+  return {
+    fieldManager,
+    ...(dryRun === true && { dryRun: 'All' }),
+    ...(isStrict === true && { fieldValidation: 'Strict' }),
+  }
 }

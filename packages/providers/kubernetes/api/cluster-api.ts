@@ -52,6 +52,8 @@ export interface WriteOptions {
   readonly fieldManager?: string
   /** Nothing is stored: the answer is what would be. */
   readonly dryRun?: boolean
+  /** Unknown and repeated fields are refused, all of them at once. */
+  readonly isStrict?: boolean
 }
 
 export interface PatchOptions extends WriteOptions {

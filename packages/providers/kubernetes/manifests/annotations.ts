@@ -41,12 +41,16 @@ export const changeCauseAnnotation = 'kubernetes.io/change-cause'
 /** The operation that has written an object, so that it does not write it twice after a crash. */
 export const writtenByAnnotation = 'fairlead/written-by'
 
+/** A digest of what was applied, where the whole is too long for an annotation. */
+export const contentAnnotation = 'fairlead/content-digest'
+
 /** Keys that Fairlead writes itself: no difference for users. */
 export const ownAnnotations: ReadonlySet<string> = new Set<string>([
   ...Object.values(artifactAnnotations),
   ...Object.values(monikerAnnotations),
   lastAppliedAnnotation,
   writtenByAnnotation,
+  contentAnnotation,
 ])
 
 const strategyPrefix = 'strategy.spinnaker.io/'
@@ -55,6 +59,8 @@ const strategyPrefix = 'strategy.spinnaker.io/'
 export interface ManifestStrategy {
   readonly isVersioned: boolean | undefined
   readonly recreates: boolean
+  /** Recreates it without what it owns, which the new object takes over. */
+  readonly orphans: boolean
   readonly replaces: boolean
   readonly serverSide: 'off' | 'conflicts-fail' | 'force-conflicts'
   /** Undefined: as the account has it. */
@@ -67,13 +73,15 @@ export function manifestStrategyOf(object: JsonObject): ManifestStrategy {
   const read = (name: string) =>
     annotationOf(object, `${strategyPrefix}${name}`)?.trim().toLowerCase()
   const versioned = read('versioned')
+  const recreate = read('recreate')
   const serverSide = read('server-side-apply')
   const clientSide = read('client-side-apply')
   const history = read('max-version-history') ?? ''
   const isServerSide = serverSide === 'true' || serverSide === 'force-conflicts'
   return {
     isVersioned: versioned === 'true' ? true : versioned === 'false' ? false : undefined,
-    recreates: read('recreate') === 'true',
+    recreates: recreate === 'true' || recreate === 'orphan',
+    orphans: recreate === 'orphan',
     replaces: read('replace') === 'true',
     serverSide:
       serverSide === 'true'

@@ -1,9 +1,7 @@
 /** Artifacts that manifests refer to, and their binding (docs/contracts/kubernetes.md#deployments). */
 import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
-import { builtInKind, kindOfManifest, parseKind } from '../kinds.ts'
-import { toAutoscaler } from '../objects/workload.ts'
-import { withField, withObjectAt } from './edit.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { mapReferences, type ReferenceRule, referencesIn } from './references.ts'
 
 interface NamedArtifact {
   readonly type: string
@@ -11,49 +9,20 @@ interface NamedArtifact {
   readonly reference: string
 }
 
-/** What a reference to an artifact of the type becomes. */
-type Replace = (type: string, value: string) => string
-
-const workloads: ReadonlySet<string> = new Set(
-  'deployment replicaSet statefulSet daemonSet job cronJob'.split(' '),
-)
-
-/** Places below a pod's specification; `*` is each entry of a list. */
-const imageSlots = [
-  ['containers', '*', 'image'],
-  ['initContainers', '*', 'image'],
-]
-const containers = ['containers', 'initContainers']
-const configMapSlots = [
-  ['volumes', '*', 'configMap', 'name'],
-  ['volumes', '*', 'projected', 'sources', '*', 'configMap', 'name'],
-  ...containers.flatMap((list) => [
-    [list, '*', 'env', '*', 'valueFrom', 'configMapKeyRef', 'name'],
-    [list, '*', 'envFrom', '*', 'configMapRef', 'name'],
-  ]),
-]
-const secretSlots = [
-  ['volumes', '*', 'secret', 'secretName'],
-  ['volumes', '*', 'projected', 'sources', '*', 'secret', 'name'],
-  ...containers.flatMap((list) => [
-    [list, '*', 'env', '*', 'valueFrom', 'secretKeyRef', 'name'],
-    [list, '*', 'envFrom', '*', 'secretRef', 'name'],
-  ]),
-]
-const podSlots = [
-  ...imageSlots.map((path) => ({ type: 'docker/image', path })),
-  ...configMapSlots.map((path) => ({ type: 'kubernetes/configMap', path })),
-  ...secretSlots.map((path) => ({ type: 'kubernetes/secret', path })),
-]
-
+/** What a live object has bound, or could have. */
 export function artifactsOf(object: JsonObject): NamedArtifact[] {
   const found = new Map<string, NamedArtifact>()
-  mapReferences(object, (type, value) => {
-    const name = type === 'docker/image' ? imageName(value) : value
-    found.set(`${type} ${value}`, { type, name, reference: value })
-    return value
-  })
+  for (const { to, name: reference, use } of referencesIn(object)) {
+    if (use !== 'bound') continue
+    const type = artifactTypeOf(to)
+    const name = to === 'image' ? imageName(reference) : reference
+    found.set(`${type} ${reference}`, { type, name, reference })
+  }
   return [...found.values()]
+}
+
+function artifactTypeOf(kind: string): string {
+  return kind === 'image' ? 'docker/image' : `kubernetes/${kind}`
 }
 
 /** The name of an image: without digest, and without tag, which only follows the last slash. */
@@ -80,6 +49,8 @@ export interface Binding {
   /** The first that matches counts. */
   readonly artifacts: readonly JsonObject[]
   readonly matchesImages: 'match-name-and-tag' | 'match-name-only'
+  /** Of the account, besides those that are known. */
+  readonly references?: readonly ReferenceRule[]
 }
 
 interface BoundManifest {
@@ -92,13 +63,14 @@ export function bindArtifacts(manifest: JsonObject, binding: Binding): BoundMani
     .map((given) => ({ ...toArtifact(given), given }))
     .filter((artifact) => isCandidate(artifact, binding))
   const bound = new Set<JsonObject>()
-  const replaced = mapReferences(manifest, (type, value) => {
+  const replaced = mapReferences(manifest, binding.references ?? [], (reference) => {
+    const { to, name: value, namespace = binding.namespace, use } = reference
+    if (use !== 'bound' || namespace !== binding.namespace) return value
+    const type = artifactTypeOf(to).toLowerCase()
     const name =
-      type === 'docker/image' && binding.matchesImages === 'match-name-and-tag'
-        ? imageName(value)
-        : value
+      to === 'image' && binding.matchesImages === 'match-name-and-tag' ? imageName(value) : value
     const match = candidates.find(
-      (artifact) => artifact.type.toLowerCase() === type.toLowerCase() && artifact.name === name,
+      (artifact) => artifact.type.toLowerCase() === type && artifact.name === name,
     )
     if (match === undefined || match.reference === '') return value
     bound.add(match.given)
@@ -112,59 +84,6 @@ function isCandidate({ type, location, metadata }: ManifestArtifact, binding: Bi
   if (!type.toLowerCase().startsWith('kubernetes/')) return true
   const owner = metadata.account
   return location === binding.namespace && (owner === undefined || owner === binding.account)
-}
-
-function mapReferences(object: JsonObject, replace: Replace): JsonObject {
-  const name = builtInKind(kindOfManifest(object))?.name ?? ''
-  if (workloads.has(name)) return mapPodSpecs(object, replace) as JsonObject
-  if (name === 'pod') {
-    const images = (type: string, value: string) =>
-      type === 'docker/image' ? replace(type, value) : value
-    return withObjectAt(object, ['spec'], (spec) => mapPodSpec(spec, images))
-  }
-  return name === 'horizontalpodautoscaler' ? mapScaleTarget(object, replace) : object
-}
-
-function mapPodSpecs(value: unknown, replace: Replace): unknown {
-  if (Array.isArray(value)) return value.map((entry) => mapPodSpecs(entry, replace))
-  if (!isObject(value)) return value
-  const mapped = withObjectAt(value, ['spec', 'template', 'spec'], (spec) =>
-    mapPodSpec(spec, replace),
-  )
-  return Object.fromEntries(
-    Object.entries(mapped).map(([key, inner]) => [
-      key,
-      mapped !== value && key === 'spec' ? inner : mapPodSpecs(inner, replace),
-    ]),
-  )
-}
-
-function mapPodSpec(spec: JsonObject, replace: Replace): JsonObject {
-  return podSlots.reduce<JsonObject>(
-    (changed, { type, path }) =>
-      mapSlot(changed, path, (value) => replace(type, value)) as JsonObject,
-    spec,
-  )
-}
-
-function mapSlot(
-  value: unknown,
-  path: readonly string[],
-  replace: (value: string) => string,
-): unknown {
-  const [name, ...rest] = path
-  if (name === undefined) return textOf(value) === undefined ? value : replace(value as string)
-  if (name === '*')
-    return Array.isArray(value) ? value.map((entry) => mapSlot(entry, rest, replace)) : value
-  if (!isObject(value) || !Object.hasOwn(value, name)) return value
-  return { ...value, [name]: mapSlot(value[name], rest, replace) }
-}
-
-function mapScaleTarget(object: JsonObject, replace: Replace): JsonObject {
-  const { kind: targetKind, name } = toAutoscaler(object).spec.scaleTargetRef
-  const kind = builtInKind(parseKind(targetKind))?.name
-  if (name === undefined || (kind !== 'deployment' && kind !== 'replicaSet')) return object
-  return withField(object, ['spec', 'scaleTargetRef', 'name'], replace(`kubernetes/${kind}`, name))
 }
 
 export function isSameArtifact(one: JsonObject, other: JsonObject): boolean {

@@ -26,11 +26,16 @@ export function manifestsOf(description: unknown): JsonObject[] {
   return (manifests.length > 0 ? manifests : [manifest]).flatMap(expand)
 }
 
+/** Also lists of one kind, such as a `RoleList`, whose items may lack kind and version. */
 function expand(value: unknown): JsonObject[] {
   if (Array.isArray(value)) return value.flatMap(expand)
   if (!isObject(value)) return []
-  if (toHead(value).kind.toLowerCase() !== 'list') return [value]
-  return listOf(value['items']).flatMap(expand)
+  const { kind, apiVersion } = toHead(value)
+  if (!/list$/i.test(kind) || !(kind.length === 4 || Array.isArray(value['items']))) return [value]
+  const inherited = kind.length === 4 ? {} : { apiVersion, kind: kind.slice(0, -4) }
+  return listOf(value['items'])
+    .map((item) => (isObject(item) ? { ...inherited, ...item } : item))
+    .flatMap(expand)
 }
 
 /** What a manifest lacks to be one: a sentence, or undefined. */

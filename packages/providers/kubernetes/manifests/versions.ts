@@ -1,12 +1,14 @@
 /** Versions of objects that are deployed under a new name with each change (docs/contracts/kubernetes.md#deployments). */
+import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { maybeObject } from '@fairlead/base/json/shape.ts'
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import type { KubeObject } from '../objects.ts'
 import {
   annotationOf,
   artifactAnnotations,
+  contentAnnotation,
   lastAppliedAnnotation,
   writtenByAnnotation,
 } from './annotations.ts'
@@ -16,6 +18,8 @@ export interface PriorVersion {
   readonly name: string
   /** As it was applied; undefined where that is not known. */
   readonly applied: JsonObject | undefined
+  /** Of what was applied, where that is too long to be kept. */
+  readonly digest: string | undefined
   readonly writtenBy: string | undefined
 }
 
@@ -47,6 +51,7 @@ export function toPriorVersion(
     number: Number(number),
     name: object.metadata.name,
     applied: lastAppliedOf(object),
+    digest: annotationOf(manifest, contentAnnotation),
     writtenBy: annotationOf(manifest, writtenByAnnotation),
   }
 }
@@ -84,7 +89,11 @@ export function chooseVersion({
   const own = newestFirst.find(({ writtenBy }) => writtenBy === writer)
   const same =
     own ??
-    newestFirst.find(({ applied }) => applied !== undefined && hasSameContent(applied, manifest))
+    newestFirst.find(({ applied, digest }) =>
+      applied === undefined
+        ? digest !== undefined && digest === contentDigest(manifest)
+        : hasSameContent(applied, manifest),
+    )
   if (same !== undefined)
     return { number: same.number, version: formatVersion(same.number), isNew: own !== undefined }
   let number = (newestFirst[0]?.number ?? -1) + 1
@@ -94,9 +103,24 @@ export function chooseVersion({
 
 /** Everything but `metadata`. */
 function hasSameContent(one: JsonObject, other: JsonObject): boolean {
-  const [{ metadata: _ones, ...content }, { metadata: _others, ...otherContent }] = [
-    one,
-    other,
-  ].map((manifest) => parseJson(formatJson(manifest)) as JsonObject) as [JsonObject, JsonObject]
-  return isDeepStrictEqual(content, otherContent)
+  return isDeepStrictEqual(contentOf(one), contentOf(other))
+}
+
+function contentOf(manifest: JsonObject): JsonObject {
+  const { metadata: _metadata, ...content } = parseJson(formatJson(manifest)) as JsonObject
+  return content
+}
+
+export function contentDigest(manifest: JsonObject): string {
+  return hash('sha256', formatJson(sorted(contentOf(manifest))), 'hex')
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.keys(value)
+      .toSorted()
+      .map((key) => [key, sorted(value[key])]),
+  )
 }

@@ -4,6 +4,7 @@ import { list, or, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { type ApiError, isApiError } from '../api/api-error.ts'
 import type { ObjectPlace, WriteOptions } from '../api/cluster-api.ts'
+import { isBuiltInGroup } from '../kinds.ts'
 import { annotationOf, fieldManager, writtenByAnnotation } from '../manifests/annotations.ts'
 import { withField } from '../manifests/edit.ts'
 import { threeWayPatch } from '../manifests/three-way-patch.ts'
@@ -13,8 +14,9 @@ import type { KubernetesAccount } from '../parts.ts'
 import { whenServed } from './custom-resources.ts'
 import type { ManifestRun } from './parts.ts'
 import { type PreparedManifest, toWire } from './prepared.ts'
+import { explainRefusal } from './refusals.ts'
 import { removeManifest } from './remove.ts'
-import { isPassingOrConflict, retrying } from './retry.ts'
+import { isPassingOrConflict, pollUntil, retrying } from './retry.ts'
 import { planTakeover } from './take-over.ts'
 
 /** An apply with it creates, and never changes: the version of every object is higher. */
@@ -28,9 +30,42 @@ export async function applyManifest(
   prepared: PreparedManifest,
   live: KubeObject | undefined,
 ): Promise<KubeObject> {
-  const written = await write(running, prepared, live)
-  running.account.lists.observe(written)
-  return written
+  try {
+    const written = await whenReady(running, prepared, () => write(running, prepared, live))
+    running.account.lists.observe(written)
+    return written
+  } catch (error) {
+    throw await explainRefusal(running, prepared, live, error)
+  }
+}
+
+/** How long the program that serves a custom resource may take to start. */
+const startMs = 60_000
+const starting =
+  /no matches for|failed calling webhook|connection refused|no endpoints available|conversion webhook/
+
+/** Custom resources wait for the webhooks that judge them, which may be part of the same deployment. */
+async function whenReady<T>(
+  running: ManifestRun,
+  { resource, name }: PreparedManifest,
+  call: () => Promise<T>,
+): Promise<T> {
+  if (isBuiltInGroup(resource.group)) return call()
+  let isNoted = false
+  let last: unknown
+  const answer = await pollUntil(running, { limitMs: startMs }, async () => {
+    try {
+      return { value: await call() }
+    } catch (error) {
+      if (!isApiError(error) || error.status === 0 || !starting.test(error.message)) throw error
+      last = error
+      if (!isNoted) running.run.note(`Waiting for the webhook of ${name}: ${error.message}`)
+      isNoted = true
+      return undefined
+    }
+  })
+  if (answer === undefined) throw last
+  return answer.value
 }
 
 async function write(
@@ -63,7 +98,7 @@ function createOnce(running: ManifestRun, prepared: PreparedManifest): Promise<K
         : await api.get({ resource, namespace, name: own.metadata.name })
     if (found !== undefined) return found
     return whenServed(running, prepared.isPlanned, () =>
-      api.create(resource, namespace, toWire(prepared), { fieldManager }),
+      api.create(resource, namespace, toWire(prepared), { fieldManager, isStrict: true }),
     )
   })
 }
@@ -78,7 +113,10 @@ async function makeRoom(
     await removeManifest(
       running,
       { name, place: preparedPlace(prepared), live },
-      { propagation: 'Background', limitMs: recreateMs },
+      {
+        propagation: prepared.strategy.orphans ? 'Orphan' : 'Background',
+        limitMs: recreateMs,
+      },
     )
   } catch (error) {
     if (!isApiError(error)) throw error
@@ -110,6 +148,7 @@ async function replaceOrCreate(
 ): Promise<KubeObject> {
   const { api } = running.account
   const place = preparedPlace(prepared)
+  const options = { fieldManager, isStrict: true }
   let current = live
   return retrying(
     running,
@@ -117,7 +156,7 @@ async function replaceOrCreate(
       const object = toWire(prepared)
       try {
         if (current === undefined) {
-          const create = () => api.create(place.resource, place.namespace, object, { fieldManager })
+          const create = () => api.create(place.resource, place.namespace, object, options)
           return await whenServed(running, prepared.isPlanned, create)
         }
         const { resourceVersion, uid } = current.metadata
@@ -126,7 +165,7 @@ async function replaceOrCreate(
           ['metadata', 'uid'],
           uid,
         )
-        return await api.replace(place, versioned, { fieldManager })
+        return await api.replace(place, versioned, options)
       } catch (error) {
         if (isApiError(error, 404, 409)) current = sameObject(prepared, live, await api.get(place))
         throw error
@@ -202,7 +241,7 @@ async function applyOnce(
   const { api } = running.account
   const place = preparedPlace(prepared)
   const { strategy, isPlanned } = prepared
-  if (strategy.clientSide) return applyFromClient(running, prepared, live)
+  if (strategy.clientSide || prepared.hasDuplicates) return applyFromClient(running, prepared, live)
   const force = strategy.serverSide !== 'conflicts-fail'
   if (live !== undefined) await takeOver(running, prepared, live)
   // With its id, an object that was replaced meanwhile is not touched; with a version that none has, neither is one that is new.
@@ -210,7 +249,7 @@ async function applyOnce(
     live === undefined ? ['resourceVersion', versionOfNone] : ['uid', live.metadata.uid]
   const wire = withField(toWire(prepared), ['metadata', String(key)], value)
   const apply = (isForced: boolean) =>
-    api.patch(place, wire, { type: 'apply', fieldManager, force: isForced })
+    api.patch(place, wire, { type: 'apply', fieldManager, force: isForced, isStrict: true })
   try {
     return await whenServed(running, isPlanned, () => apply(force))
   } catch (error) {
@@ -280,7 +319,7 @@ export async function applyFromClient(
 ): Promise<KubeObject> {
   const { api } = running.account
   const { resource, namespace, isPlanned } = prepared
-  const options = { fieldManager, dryRun }
+  const options = { fieldManager, dryRun, isStrict: true }
   const wire = toWire(prepared)
   if (live === undefined)
     return whenServed(running, isPlanned, () => api.create(resource, namespace, wire, options))
@@ -292,12 +331,15 @@ export async function applyFromClient(
       ['metadata', 'resourceVersion'],
       live.metadata.resourceVersion,
     )
+  const byWhole = () => api.patch(place, patch('whole'), { ...options, type: 'merge' })
+  // Entries with equal keys would be merged into one.
+  if (prepared.hasDuplicates) return byWhole()
   try {
     return await api.patch(place, patch('by-key'), { ...options, type: 'strategic' })
   } catch (error) {
     // Custom resources know no keys of list entries.
     if (!isApiError(error, 415)) throw error
-    return api.patch(place, patch('whole'), { ...options, type: 'merge' })
+    return byWhole()
   }
 }
 

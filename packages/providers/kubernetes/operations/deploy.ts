@@ -8,9 +8,17 @@ import { claimedApplications } from '../manifests/annotations.ts'
 import { withField } from '../manifests/edit.ts'
 import { describeManifestProblem, isGenerated, nameOf, namespaceOf } from '../manifests/input.ts'
 import { parseSelectors } from '../manifests/selectors.ts'
+import { statusOf } from '../manifests/status.ts'
+import { compareWaves, isHook, isHookOfOnce, type Wave } from '../manifests/waves.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
-import { applyManifest, CreatedMeanwhileError, checkNewVersion, loadLive } from './apply.ts'
+import {
+  applyManifest,
+  CreatedMeanwhileError,
+  checkNewVersion,
+  loadLive,
+  preparedPlace,
+} from './apply.ts'
 import { waitUntilEstablished } from './custom-resources.ts'
 import {
   type ChangedName,
@@ -21,6 +29,8 @@ import {
 } from './parts.ts'
 import { type Preparation, prepare } from './prepare.ts'
 import { type DeployFields, type PreparedManifest, toDeployment } from './prepared.ts'
+import { removeManifest } from './remove.ts'
+import { pollUntil } from './retry.ts'
 import { checkChanges, type ObjectChange } from './rights.ts'
 import { aboutObject, describeNamespaceProblem, describeObjectPlace } from './targets.ts'
 
@@ -151,7 +161,10 @@ async function deployOnce(running: ManifestRun, fields: DeployFields): Promise<D
   const lives = await checkPreparation(running, preparation)
   const written: DeployedObject[] = []
   for (const [index, prepared] of preparation.manifests.entries()) {
-    const { kind, namespace, artifact } = prepared
+    const { kind, namespace, artifact, wave } = prepared
+    const before = preparation.manifests[index - 1]
+    if (before !== undefined && compareWaves(before.wave, wave) !== 0)
+      await endWave(running, preparation.manifests.slice(0, index), before.wave)
     running.run.note(
       `Deploying ${describeObjectPlace(running.account, prepared.name, namespace)} …`,
     )
@@ -173,7 +186,54 @@ async function deployOnce(running: ManifestRun, fields: DeployFields): Promise<D
       artifact: { ...artifact, ...reference },
     })
   }
-  return { written, results: toManifestResult(written, preparation.boundArtifacts) }
+  const last = preparation.manifests.at(-1)
+  if (last !== undefined && isHook(last.manifest))
+    await endWave(running, preparation.manifests, last.wave)
+  const warnings = preparation.manifests.flatMap(({ notes }) => notes)
+  return {
+    written,
+    results: {
+      ...toManifestResult(written, preparation.boundArtifacts),
+      ...(warnings.length > 0 && { warnings }),
+    },
+  }
+}
+
+/** How long the objects of a wave may take to become ready. */
+const waveMs = 30 * 60_000
+
+/** Waits until the objects of a wave are ready; hooks that have done their work may go. */
+async function endWave(
+  running: ManifestRun,
+  manifests: readonly PreparedManifest[],
+  wave: Wave,
+): Promise<void> {
+  for (const prepared of manifests.filter((each) => compareWaves(each.wave, wave) === 0)) {
+    const subject = describeObjectPlace(running.account, prepared.name, prepared.namespace)
+    let state = ''
+    const live = await pollUntil(running, { limitMs: waveMs }, async () => {
+      const found = await loadLive(running.account, prepared)
+      if (found === undefined) return prepared.objectName === undefined ? {} : undefined
+      const { stable, failed } = statusOf(found)
+      if (failed.state)
+        throw new Error(
+          `${subject} failed, so that the next wave is not deployed: ${failed.message ?? ''}`,
+        )
+      if (stable.state) return { found }
+      if (state === '') running.run.note(`Waiting for ${subject} before the next wave …`)
+      state = stable.message ?? ''
+      return undefined
+    })
+    if (live === undefined)
+      throw new Error(
+        `${subject} is not ready after ${waveMs / 60_000} minutes: ${state} The next wave is not deployed.`,
+      )
+    if (live.found !== undefined && isHookOfOnce(prepared.manifest)) {
+      const { name } = prepared
+      const removable = { name, place: preparedPlace(prepared), live: live.found }
+      await removeManifest(running, removable, { propagation: 'Background', limitMs: waveMs })
+    }
+  }
 }
 
 /** Reads what is there, and makes sure that all of it may be changed. */

@@ -20,6 +20,7 @@ import {
   toWire,
   VersionLists,
 } from './prepared.ts'
+import { explainRefusal } from './refusals.ts'
 import { checkChanges } from './rights.ts'
 import { planTakeover } from './take-over.ts'
 
@@ -33,6 +34,8 @@ export interface Difference {
   /** Full name of the version that a new one is compared with. */
   readonly comparedWith?: string
   readonly message?: string
+  /** Sentences: what is not as users may expect. */
+  readonly warnings?: readonly string[]
 }
 
 export const planManifest = defineManifestOperation({
@@ -58,8 +61,11 @@ export async function planManifests(
   const preparation = await prepare(running, fields)
   await checkChanges(running, preparation.services)
   const differences: Difference[] = []
-  for (const prepared of preparation.manifests)
-    differences.push(await planOne(running, prepared, preparation))
+  for (const prepared of preparation.manifests) {
+    const { notes } = prepared
+    const difference = await planOne(running, prepared, preparation)
+    differences.push({ ...difference, ...(notes.length > 0 && { warnings: notes }) })
+  }
   return differences
 }
 
@@ -70,8 +76,9 @@ async function planOne(
 ): Promise<Difference> {
   const { name, namespace, resource } = prepared
   const place = { account: running.account.settings.name, namespace, name }
+  let live: KubeObject | undefined
   try {
-    const live = isPlaceLess(prepared, preparation)
+    live = isPlaceLess(prepared, preparation)
       ? undefined
       : await loadLive(running.account, prepared)
     await checkChanges(running, [{ name, isNamespaced: resource.isNamespaced, live }])
@@ -85,7 +92,8 @@ async function planOne(
     return { ...place, change, fields, ...(comparedWith !== undefined && { comparedWith }) }
   } catch (error) {
     if (running.run.signal.aborted) throw error
-    return { ...place, change: 'error', fields: [], message: (error as Error).message }
+    const { message } = (await explainRefusal(running, prepared, live, error)) as Error
+    return { ...place, change: 'error', fields: [], message }
   }
 }
 
@@ -107,7 +115,7 @@ async function dryRun(
 ): Promise<JsonObject> {
   const { api } = running.account
   const { resource, namespace, strategy, objectName, manifest } = prepared
-  const options = { fieldManager, dryRun: true }
+  const options = { fieldManager, dryRun: true, isStrict: true }
   const wire = toWire(prepared)
   if (objectName === undefined) return api.create(resource, namespace, wire, options)
   if (strategy.recreates && live !== undefined) return manifest
@@ -118,7 +126,8 @@ async function dryRun(
       options,
     )
   }
-  if (strategy.clientSide) return applyFromClient(running, prepared, live, { dryRun: true })
+  if (strategy.clientSide || prepared.hasDuplicates)
+    return applyFromClient(running, prepared, live, { dryRun: true })
   const force = strategy.serverSide !== 'conflicts-fail'
   const dropped =
     live === undefined ? undefined : (await planTakeover(running, prepared, live)).dropped

@@ -1,5 +1,5 @@
 /** Prepares manifests for deployment: versions, artifacts, annotations and traffic; nothing is written. */
-
+import { isDeepStrictEqual } from 'node:util'
 import { or, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { formatFullName, type Kind, kindOfManifest } from '../kinds.ts'
@@ -11,10 +11,14 @@ import {
   isSameArtifact,
   withArtifact,
 } from '../manifests/artifacts.ts'
+import { describeDuplicates } from '../manifests/duplicates.ts'
 import { withField, withoutField } from '../manifests/edit.ts'
 import { isGenerated, nameOf, namespaceOf, normalized, originalOf } from '../manifests/input.ts'
+import { describeSizeProblem } from '../manifests/limits.ts'
+import { type NamingChoice, Renaming } from '../manifests/renaming.ts'
 import { hasSelectors, parseSelectors } from '../manifests/selectors.ts'
 import type { ChosenVersion } from '../manifests/versions.ts'
+import { compareWaves, isHook, type Wave, wavesOf } from '../manifests/waves.ts'
 import { toWorkload } from '../objects/workload.ts'
 import { toHead } from '../objects.ts'
 import { resourceDefinedBy } from './custom-resources.ts'
@@ -44,7 +48,13 @@ export interface Preparation {
 
 /** @throws {Error} for people */
 export async function prepare(running: ManifestRun, fields: DeployFields): Promise<Preparation> {
+  const { settings } = running.account
   const drafts = await draftsOf(running, fields)
+  const renaming = new Renaming(drafts, {
+    versioning: settings.versioning,
+    references: settings.references,
+    isVersioned: fields.isVersioned,
+  })
   const versions = new VersionLists(running.account)
   const traffic: RequestTraffic = { drafts, services: new Map() }
   let artifacts = fields.bindsArtifacts
@@ -52,20 +62,25 @@ export async function prepare(running: ManifestRun, fields: DeployFields): Promi
     : []
   const bound: JsonObject[] = []
   const prepared: PreparedManifest[] = []
-  for (const [index, draft] of drafts.entries()) {
+  // What is named comes before what names it, whichever is applied first.
+  const order = [...drafts.entries()].sort(
+    ([, one], [, other]) => Number(isData(other.kind)) - Number(isData(one.kind)),
+  )
+  for (const [index, draft] of order) {
     const step: PreparationStep = {
       draft,
       fields,
       versions,
       traffic,
       artifacts,
+      renaming,
       writer: `${running.run.id}-${index}`,
     }
     const done = await aboutObject(
       describeObjectPlace(running.account, fullNameOf(draft), draft.namespace),
       () => prepareOne(running, step),
     )
-    prepared.push(done.prepared)
+    prepared[index] = done.prepared
     for (const artifact of done.bound)
       if (!bound.some((other) => isSameArtifact(other, artifact))) bound.push(artifact)
     if (fields.bindsArtifacts) artifacts = withArtifact(artifacts, done.prepared.artifact)
@@ -78,11 +93,52 @@ export async function prepare(running: ManifestRun, fields: DeployFields): Promi
   }
 }
 
+function isData({ name }: Kind): boolean {
+  return name === 'configMap' || name === 'secret'
+}
+
+/** In the order in which they are applied: by waves, then by kinds, then as the request has them. */
 async function draftsOf(running: ManifestRun, fields: DeployFields): Promise<ManifestDraft[]> {
-  const drafts: ManifestDraft[] = []
-  for (const manifest of fields.manifests) drafts.push(await toDraft(running, manifest, fields))
-  // The order of the request counts among equals: sorting is stable.
-  return drafts.sort((one, other) => one.kind.priority - other.kind.priority)
+  const waves = wavesOf(fields.manifests)
+  const drafts = new Map<string, ManifestDraft & { readonly position: number }>()
+  for (const [index, manifest] of fields.manifests.entries()) {
+    const wave = waves[index]
+    if (wave === undefined) continue
+    const draft = await toDraft(running, manifest, fields, wave)
+    const key = isGenerated(draft.manifest)
+      ? String(index)
+      : [draft.resource.group, fullNameOf(draft), draft.namespace].join(' ')
+    const first = drafts.get(key)
+    drafts.set(
+      key,
+      first === undefined
+        ? { ...draft, position: index + 1 }
+        : sameTwice(running, first, draft, index),
+    )
+  }
+  return [...drafts.values()].sort(
+    (one, other) => compareWaves(one.wave, other.wave) || one.kind.priority - other.kind.priority,
+  )
+}
+
+/** An object that is given twice with the same text counts once. @throws {Error} where the texts differ */
+function sameTwice<T extends ManifestDraft & { readonly position: number }>(
+  { account }: ManifestRun,
+  first: T,
+  second: ManifestDraft,
+  index: number,
+): T {
+  const subject = describeObjectPlace(account, fullNameOf(first), first.namespace)
+  const places = `manifests ${first.position} and ${index + 1}`
+  if (!isDeepStrictEqual(first.manifest, second.manifest)) {
+    throw new Error(
+      `${subject} is given twice with different content, as ${places} of the request. Remove one of them.`,
+    )
+  }
+  return {
+    ...first,
+    notes: [...first.notes, `${subject} is given twice, as ${places}, and deployed once.`],
+  }
 }
 
 const undeployable: ReadonlySet<string> = new Set(['controllerRevision', 'event'])
@@ -91,6 +147,7 @@ async function toDraft(
   running: ManifestRun,
   given: JsonObject,
   fields: DeployFields,
+  wave: Wave,
 ): Promise<ManifestDraft> {
   const { kind: kindName, apiVersion } = toHead(given)
   const { account } = running
@@ -127,11 +184,24 @@ async function toDraft(
       ? withoutField(original ?? given, place)
       : withField(original ?? given, place, namespace),
   )
+  const size = describeSizeProblem(manifest)
+  const subject = describeObjectPlace(account, `${kind.name} ${nameOf(given)}`, namespace)
+  if (size !== undefined) throw new Error(`${subject}: ${size}`)
+  const dropped = resource.isNamespaced ? undefined : namespaceOf(given)
+  const duplicates = describeDuplicates(manifest)
   return {
     manifest,
     kind,
     resource,
     namespace,
+    wave,
+    hasDuplicates: duplicates.length > 0,
+    notes: [
+      ...duplicates.map((each) => `${subject}: ${each}.`),
+      ...(dropped === undefined
+        ? []
+        : [`${subject} is cluster-wide, so that its namespace ${dropped} is left out.`]),
+    ],
     isPlanned: served === undefined,
     isEdit: original !== undefined,
     artifactName: nameOf(manifest),
@@ -146,7 +216,7 @@ function strategyOf(
 ): ManifestStrategy {
   const strategy = manifestStrategyOf(manifest)
   const clientSide = strategy.clientSide ?? settings.apply === 'client'
-  return { ...strategy, clientSide, ...(recreates && { recreates: true }) }
+  return { ...strategy, clientSide, ...((recreates || isHook(manifest)) && { recreates: true }) }
 }
 
 function isVersionedKind(manifest: JsonObject, kind: Kind, { isVersioned }: DeployFields): boolean {
@@ -157,12 +227,19 @@ function fullNameOf({ kind, artifactName }: ManifestDraft): string {
   return formatFullName(kind, artifactName)
 }
 
+/** An editor of live objects sends a version under its name: it has been one, and stays one. */
+function namingOf({ draft, fields, renaming }: PreparationStep): NamingChoice {
+  if (draft.isEdit) return { isVersioned: isVersionedKind(draft.manifest, draft.kind, fields) }
+  return renaming.choose(draft)
+}
+
 interface PreparationStep {
   readonly draft: ManifestDraft
   readonly fields: DeployFields
   readonly versions: VersionLists
   readonly traffic: RequestTraffic
   readonly artifacts: readonly JsonObject[]
+  readonly renaming: Renaming
   readonly writer: string
 }
 
@@ -182,8 +259,10 @@ async function prepareOne(running: ManifestRun, step: PreparationStep): Promise<
     namespace,
     matchesImages,
     account: settings.name,
+    references: settings.references,
   })
-  const isVersioned = isVersionedKind(bound, kind, fields) && !isGenerated(bound)
+  const naming = namingOf(step)
+  const isVersioned = naming.isVersioned && !isGenerated(bound)
   const chosen = isVersioned
     ? await versions.choose({ ...draft, manifest: bound, writer })
     : undefined
@@ -211,6 +290,9 @@ async function prepareOne(running: ManifestRun, step: PreparationStep): Promise<
     strategy,
     writer,
     artifact,
+    wave: draft.wave,
+    hasDuplicates: draft.hasDuplicates,
+    notes: [...draft.notes, ...(naming.note === undefined ? [] : [naming.note])],
     resource: draft.resource,
     isPlanned: draft.isPlanned,
     manifest: isNamed ? withField(labels, ['metadata', 'name'], artifact.reference) : labels,

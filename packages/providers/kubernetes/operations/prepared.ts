@@ -13,20 +13,24 @@ import {
 import type { ApiResource } from '../api/cluster-api.ts'
 import type { Kind } from '../kinds.ts'
 import {
+  contentAnnotation,
   lastAppliedAnnotation,
   type ManifestStrategy,
   writtenByAnnotation,
 } from '../manifests/annotations.ts'
 import { withEntries } from '../manifests/edit.ts'
 import { manifestsOf } from '../manifests/input.ts'
+import { annotationBytes, maxAnnotationBytes } from '../manifests/limits.ts'
 import { isSecret } from '../manifests/secrets.ts'
 import {
   type ChosenVersion,
   chooseVersion,
+  contentDigest,
   formatVersion,
   type PriorVersion,
   toPriorVersion,
 } from '../manifests/versions.ts'
+import type { Wave } from '../manifests/waves.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
 
@@ -62,6 +66,7 @@ export class VersionLists {
       number,
       name: `${artifactName}-${formatVersion(number)}`,
       applied: manifest,
+      digest: undefined,
       writtenBy: writer,
     }
     this.#chosen.set(keyOf(place, artifactName), [...earlier, own])
@@ -108,6 +113,11 @@ export interface ManifestDraft {
   readonly artifactName: string
   readonly isEdit: boolean
   readonly strategy: ManifestStrategy
+  readonly wave: Wave
+  /** List entries share a key, so that lists are written as a whole. */
+  readonly hasDuplicates: boolean
+  /** Sentences for users: what is not as they may expect. */
+  readonly notes: readonly string[]
 }
 
 export interface PreparedManifest extends Omit<ManifestDraft, 'artifactName' | 'isEdit'> {
@@ -124,9 +134,6 @@ export interface PreparedManifest extends Omit<ManifestDraft, 'artifactName' | '
 
 const toAnnotated = shape({ metadata: shape({ annotations: objectOf }) })
 
-/** The API server's limit for all annotations of an object together. */
-const maxAnnotationBytes = 256 * 1024
-
 /** With the configuration that is applied, and who writes what must not be written twice. */
 export function toWire({
   manifest,
@@ -141,11 +148,15 @@ export function toWire({
   const isMarked = isNewVersion || strategy.recreates || objectName === undefined
   const marked = isMarked ? withAnnotations(manifest, { [writtenByAnnotation]: writer }) : manifest
   const applied = formatJson(manifest)
-  const fits =
-    sizeOf(toAnnotated(marked).metadata.annotations) + applied.length * 1.1 < maxAnnotationBytes
-  const whole = fits && sizeOf({ [lastAppliedAnnotation]: applied }) < maxAnnotationBytes
+  const bytes =
+    annotationBytes(toAnnotated(marked).metadata.annotations) + Buffer.byteLength(applied) * 1.1
   return withDataOfTexts(
-    whole ? withAnnotations(marked, { [lastAppliedAnnotation]: applied }) : marked,
+    withAnnotations(
+      marked,
+      bytes < maxAnnotationBytes
+        ? { [lastAppliedAnnotation]: applied }
+        : { [contentAnnotation]: contentDigest(manifest) },
+    ),
   )
 }
 
@@ -154,11 +165,6 @@ function withAnnotations(
   entries: Readonly<Record<string, string>>,
 ): JsonObject {
   return withEntries(manifest, ['metadata', 'annotations'], { entries, keepsExisting: false })
-}
-
-function sizeOf(annotations: JsonObject): number {
-  const texts = Object.entries(annotations).flat().map(String)
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
 const toSecret = shape({ data: objectOf, stringData: maybeObject })

@@ -22,6 +22,7 @@ function promote({ stage }: TaskContext): TaskResult {
     'outputs.manifestNamesByNamespace': first('manifestNamesByNamespace'),
     'outputs.boundArtifacts': first('boundArtifacts'),
     'outputs.createdArtifacts': created,
+    'outputs.warnings': first('warnings'),
     artifacts: created,
   })
   // One copy of the manifests is enough.
