@@ -12,10 +12,8 @@ import {
 import { cutMiddle, showHidden } from '../model/names.ts'
 import { rem, textScale } from './text.tsx'
 
-const [widestNode, narrowestNode] = [200, 148]
-const [wideGap, narrowGap] = [44, 28]
-/** Smaller text is hard to read: a larger graph scrolls. */
-const leastAtFirst = 0.75
+const [widestNode, narrowestNode] = [200, 120]
+const [wideGap, narrowGap] = [44, 20]
 const [leastZoom, mostZoom] = [0.25, 1.5]
 const minimapFrom = 40
 const [mapWidth, mapHeight, leastMapHeight] = [320, 72, 36]
@@ -202,9 +200,10 @@ function useGraphView(
   /** At which all of it is in view. */
   const wholeZoom = Math.max(
     0.1,
-    Math.min(1, width / layout.width, (innerHeight * 0.56) / scale / layout.height),
+    Math.min(1, width / layout.width, (innerHeight * 0.7) / scale / layout.height),
   )
-  const zoom = chosen ?? Math.max(leastAtFirst, wholeZoom)
+  /** Smaller text is hard to read: a larger graph scrolls. */
+  const zoom = chosen ?? 1
   /** Pixels on the screen for one of the layout. */
   const drawn = zoom * scale
   useHome(box, layout, drawn, home)
@@ -406,7 +405,7 @@ function Strip({ items, view }: { items: readonly GraphItem[]; view: GraphView }
     <div class="graph-strip row">
       {items.length >= minimapFrom && <Minimap items={items} view={view} />}
       <span class="grow" />
-      {Math.abs(zoom - wholeZoom) >= 0.01 && wholeZoom < leastAtFirst && (
+      {Math.abs(zoom - wholeZoom) >= 0.01 && (
         <button type="button" class="button small" onClick={() => setZoom(wholeZoom)}>
           Whole pipeline
         </button>

@@ -14,9 +14,10 @@ import {
   useAllowed,
 } from '../api/rights.ts'
 import { user } from '../api/session.ts'
-import { useActiveExecutions, useWaiting } from '../api/waiting.ts'
-import { type Execution, isWaiting, type Status, statusOf } from '../model/execution.ts'
+import { search, searchPath, useActiveExecutions, useWaiting } from '../api/waiting.ts'
+import { type Execution, isWaiting, type Status, shortId, statusOf } from '../model/execution.ts'
 import { recents, useOf } from '../model/recent.ts'
+import { contentOf } from '../model/runs.ts'
 import type { Standing } from '../model/standings.ts'
 import { places } from '../places.ts'
 import { capital } from '../words.ts'
@@ -57,12 +58,11 @@ interface HitGroup {
   readonly failed?: boolean
 }
 
-export const searchPlaceholder = 'Application, pipeline, cluster, instance, execution id …'
+export const searchPlaceholder = 'Application, pipeline, version, commit, author, run, cluster …'
 
 /** From so many characters on the infrastructure is searched. */
 const minRemote = 3
 const pauseMs = 150
-const executionId = /^[0-9A-HJKMNP-TV-Z]{26}$/i
 const maxOften = 6
 /** Applications whose server groups are read at once. */
 const maxAsked = 20
@@ -109,6 +109,7 @@ export function useHits(text: string): readonly HitGroup[] {
   const active = useActiveExecutions('open').reading.value.body
   const waiting = useWaiting(active)
   const remote = useRemote(text)
+  const runs = useRuns(text)
   const groups = useMemo((): readonly HitGroup[] => {
     const kinds = {
       judgments: waiting?.map(toJudgment) ?? [],
@@ -120,10 +121,18 @@ export function useHits(text: string): readonly HitGroup[] {
         ...toCommands(),
       ],
     }
-    return [...(text === '' ? unasked(kinds) : find(text, kinds)), ...remote].filter(
+    return [...(text === '' ? unasked(kinds) : find(text, kinds)), runs, ...remote].filter(
       ({ hits, failed }) => hits.length > 0 || failed,
     )
-  }, [text, applications, pipelines, waiting?.map(({ id }) => id).join(), remote, recents.value])
+  }, [
+    text,
+    applications,
+    pipelines,
+    waiting?.map(({ id }) => id).join(),
+    remote,
+    runs,
+    recents.value,
+  ])
   return useStates(useOffered(groups), active)
 }
 
@@ -324,9 +333,6 @@ function find(
     title,
     hits: best(hits.filter(isNamed), wanted),
   })
-  const runs: Hit[] = executionId.test(text)
-    ? [{ label: text, icon: 'play', href: to.execution(text) }]
-    : []
   const things = [named('Applications', applications), named('Pipelines', pipelines)]
   const ordered = things.toSorted((a, b) => usedTenths(b.hits[0]) - usedTenths(a.hits[0]))
   // A name alone means the thing, not what is done to it.
@@ -334,10 +340,7 @@ function find(
     ...judgments,
     ...actions.filter((hit) => isVerb(hit) || isUsed(hit)),
   ])
-  const executions = { title: 'Executions', hits: runs }
-  return done.hits.slice(0, 1).some(isVerb)
-    ? [done, executions, ...ordered]
-    : [executions, ...ordered, done]
+  return done.hits.slice(0, 1).some(isVerb) ? [done, ...ordered] : [...ordered, done]
 }
 
 function isUsed(hit: Hit): boolean {
@@ -424,6 +427,30 @@ function useRemote(text: string): readonly HitGroup[] {
         .map((one) => toHit(one, kind)),
     }))
   }, [q, text, body, error])
+}
+
+/** Of so many runs that have the words. */
+const maxRuns = 8
+
+/** Runs by version, commit, author, message, ticket, branch or their id. */
+function useRuns(text: string): HitGroup {
+  const q = useSettled(text, pauseMs)
+  const asked = q.length < minRemote ? undefined : search({ text: q, size: maxRuns, expand: false })
+  const { body, error } = useLive(searchPath, asked, { refresh: 'open' }).reading.value
+  return useMemo(() => {
+    const found = q === text ? (body ?? []) : []
+    return { title: 'Runs', hits: found.map(toRun), failed: q === text && error !== undefined }
+  }, [q, text, body, error])
+}
+
+function toRun(run: Execution): Hit {
+  return {
+    label: `${run.application} / ${run.name ?? 'run'} ${shortId(run.id)}`,
+    detail: contentOf(run).join(' · '),
+    icon: 'play',
+    href: to.execution(run.id),
+    state: statusOf(run),
+  }
 }
 
 function toHit(

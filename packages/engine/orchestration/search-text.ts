@@ -1,5 +1,6 @@
-/** Text by which searches find an execution: its name, its parameters, and the version that it is a run of. */
+/** Text by which searches find an execution, beside id and application: its name, its parameters, its versions and commits. */
 import { list, shape } from '@fairlead/base/json/shape.ts'
+import { textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Execution } from './model.ts'
 
@@ -16,17 +17,31 @@ const toVersions = shape({
   hash: toAny,
   version: toAny,
   action: toAny,
-  buildInfo: shape({ number: toAny }),
+  buildInfo: shape({ number: toAny, scm: toAny }),
   artifacts: list(shape({ name: toAny, version: toAny, reference: toAny })),
 })
 
+/** What a stage has built, baked or deployed. */
+const toStageContent = shape({
+  imageId: textOf,
+  buildInfo: shape({
+    scm: list(shape({ sha: [textOf, 'sha1'], message: textOf, author: [textOf, 'committer'] })),
+  }),
+})
+
+function contentOf(fields: unknown): (string | undefined)[] {
+  const { imageId, buildInfo } = toStageContent(fields)
+  return [imageId, ...buildInfo.scm.flatMap(Object.values<string | undefined>)]
+}
+
 /**
- * In small letters, a value in each line, parameters as `name=value`.
+ * In small letters, a value in each line, parameters as `name=value`. Stages add to it as they end.
+ *
  *
  * @param execution With its secrets masked, as in views
  */
 export function searchTextOf(execution: Execution): string {
-  const { name, trigger } = execution
+  const { name, trigger, stages = [] } = execution
   const parameters = Object.entries(trigger.parameters).map(
     ([key, value]) => `${key}=${textFor(value)}`,
   )
@@ -36,8 +51,9 @@ export function searchTextOf(execution: Execution): string {
     ...Object.values(versions),
     buildInfo.number,
     ...artifacts.flatMap(Object.values<unknown>),
+    ...new Set([trigger, ...stages.map(({ context }) => context)].flatMap(contentOf)),
   ]
-  const values = found.map(textFor)
+  const values = found.map((value) => textFor(value).replaceAll('\n', ' '))
   const lines = [...parameters, ...values].filter((line) => line !== '')
   return `\n${lines.join('\n').slice(0, maxLength)}\n`.toLowerCase()
 }

@@ -170,6 +170,9 @@ export class ExecutionStore {
       SET status = ${status}, complete = ${Number(isComplete(status))}, start_time = ${startTime ?? null},
         parked_at = ${engine.parkedAt ?? null}, next_due = ${nextDue ?? null}, body = ${body}, revision = ${revision} WHERE id = ${id}`
     this.#note(execution, body, change, revision)
+    if (execution.type === 'PIPELINE' && isComplete(status))
+      this.#sql
+        .run`UPDATE orchestration_searched SET text = ${searchTextOf(maskExecution(execution))} WHERE id = ${id}`
     return true
   }
 
@@ -618,7 +621,7 @@ function searchedCondition(types: readonly string[], terms: readonly string[]): 
   const ofTypes =
     types.length === 0 ? '' : ` AND trigger_type IN (${types.map(() => '?').join(', ')})`
   return `EXISTS (SELECT 1 FROM orchestration_searched AS searched WHERE searched.id = run.id${ofTypes}
-    ${terms.map(() => 'AND instr(text, ?) > 0').join(' ')})`
+    ${terms.map(() => "AND instr(lower(run.id || ' ' || run.application) || text, ?) > 0").join(' ')})`
 }
 
 function given<T>(value: T | undefined): T[] {

@@ -314,7 +314,10 @@ function createRunMatcher(store: ExecutionStore, query: RunSearchQuery, terms: r
     const execution = pattern === undefined && terms.length === 0 ? undefined : store.load(id)
     if (execution === undefined) return true
     const shown = maskExecution(execution)
-    const text = terms.length === 0 ? '' : searchTextOf(shown)
+    const text =
+      terms.length === 0
+        ? ''
+        : `${shown.id} ${shown.application}`.toLowerCase() + searchTextOf(shown)
     return (
       terms.every((term) => text.includes(term)) &&
       (pattern === undefined || matchesTrigger(shown.trigger, pattern, meter))

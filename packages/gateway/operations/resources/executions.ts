@@ -68,7 +68,7 @@ const searchQuery = {
   text: nonEmpty
     .optional()
     .describe(
-      'Words that its name, parameters, version, branch, commit, build or artifacts contain.',
+      'Words that its id, application, name, parameters, versions, branch, commits with author and message, build or artifacts contain.',
     ),
   statuses: maybeText.describe('Comma-separated; all unless given.'),
   startIndex: integer.default(0),
@@ -318,8 +318,8 @@ const toStarter = shape({
 
 function hasText(execution: unknown, text: QueryValue): boolean {
   if (text === undefined) return true
-  const { name, trigger } = objectOf(execution)
-  const found = formatJson([name, trigger]).toLowerCase()
+  const { id, application, name, trigger } = objectOf(execution)
+  const found = formatJson([id, application, name, trigger]).toLowerCase()
   return String(text)
     .toLowerCase()
     .split(/\s+/)
