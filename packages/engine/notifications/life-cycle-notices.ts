@@ -84,6 +84,8 @@ const toRequest = shape({
       eventId: textOf,
       instructions: textOf,
       judgmentInput: textOf,
+      judgmentComment: textOf,
+      judgedBy: textOf,
       message: textOf,
     }),
     'additionalContext',
@@ -154,7 +156,8 @@ const judgmentWords: Readonly<Record<string, { phase: NoticePhase; word: string 
 /** A request to send one notification, as the stage for judgments makes it. */
 export function noticesOfRequest(request: JsonObject, parts: NoticeParts): NoticeDelivery[] {
   const { source, about, template, type, cc, to } = toRequest(request)
-  const { stageName, stageId, instructions, judgmentInput, message } = about
+  const { stageName, stageId, instructions, judgmentInput, judgmentComment, judgedBy, message } =
+    about
   const { application } = source
   const words = Object.hasOwn(judgmentWords, template) ? judgmentWords[template] : undefined
   const execution = toExecution({ id: source.executionId, ...about.execution })
@@ -169,7 +172,11 @@ export function noticesOfRequest(request: JsonObject, parts: NoticeParts): Notic
     stage: stageId === undefined ? undefined : { id: stageId, name: stageName ?? 'a stage' },
     subject: `${application}: ${what}${of} ${words?.word ?? ''}`.trim(),
     details:
-      [instructions, judgmentInput && `Chosen: ${judgmentInput}`]
+      [
+        instructions,
+        judgmentInput && `Chosen: ${judgmentInput}`,
+        judgedBy && `By ${judgedBy}${judgmentComment ? `: ${judgmentComment}` : ''}`,
+      ]
         .filter((line) => line !== undefined)
         .join('\n') || undefined,
   }

@@ -63,6 +63,7 @@ const toStageNotices = shape({
   instructions: textOf,
   judgmentInputs: listOf,
   judgmentInput: textOf,
+  judgmentComment: textOf,
 })
 
 /** Those entries that are for this occasion. @param records Of the application and of all */
@@ -172,7 +173,7 @@ function judgmentRequest(
   execution: Execution,
   { entry, stage, occasion, eventId }: JudgmentParts,
 ): JsonObject {
-  const { instructions, judgmentInputs, judgmentInput } = toStageNotices(
+  const { instructions, judgmentInputs, judgmentInput, judgmentComment } = toStageNotices(
     maskIn(stage?.context ?? {}, executionSecretsOf(execution)),
   )
   const { type, application, id, authentication } = execution
@@ -197,6 +198,8 @@ function judgmentRequest(
       instructions,
       judgmentInputs,
       judgmentInput,
+      judgmentComment,
+      judgedBy: occasion === 'manualJudgment' ? undefined : stage?.lastModified?.user,
       message: toMessage(message[occasion]).text,
     }),
   }

@@ -52,6 +52,8 @@ export function namesInBody(body: unknown): Record<string, string> {
   note('name', all(objects, 'name'))
   note('username', all(objects, 'username'))
   note('reason', all(objects, 'reason'))
+  note('judgment', all(objects, 'judgmentStatus'))
+  note('comment', all(objects, 'judgmentComment'))
   note('application', [...objects, ...jobs].flatMap(applicationsOf))
   note('jobs', all(jobs, 'type'))
   note('command', objects.flatMap(commandIn))

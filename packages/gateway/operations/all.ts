@@ -53,6 +53,8 @@ import {
   pluginOperations,
 } from './resources/plugins.ts'
 import { programOperations } from './resources/programs.ts'
+import { releaseOperations } from './resources/releases.ts'
+import { reviewOperations } from './resources/reviews.ts'
 import { secretOperations } from './resources/secrets.ts'
 import {
   loadBalancerOperations,
@@ -83,7 +85,13 @@ const rows: readonly (readonly [
   [
     'Applications',
     'Owners of pipelines, clusters and permissions. Tasks create, change and delete them.',
-    [...applicationOperations, ...environmentOperations, ...deliveryOperations],
+    [
+      ...applicationOperations,
+      ...environmentOperations,
+      ...reviewOperations,
+      ...releaseOperations,
+      ...deliveryOperations,
+    ],
   ],
   [
     'Apps',

@@ -148,9 +148,10 @@ export async function listTasks(
     query: { limit: maxTasks, statuses: 'SUCCEEDED,TERMINAL' },
   })
   const tasks = readListIfAny(answer, 'orca')
-  return tasks
-    .map(({ id, name, status, startTime, execution, application: own }) => {
-      return { ...objectOf(execution), id, name, status, startTime, application: own }
-    })
-    .filter((task) => Number(task.startTime) >= sinceMs && mayDeploy(task))
+  return tasks.map(taskAsRun).filter((task) => Number(task.startTime) >= sinceMs && mayDeploy(task))
+}
+
+export function taskAsRun(task: JsonObject): JsonObject {
+  const { id, name, status, startTime, execution, application } = task
+  return { ...objectOf(execution), id, name, status, startTime, application, isTask: true }
 }

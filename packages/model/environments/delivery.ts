@@ -76,7 +76,7 @@ export interface DeliveryFigures {
   }
 }
 
-const rollbackTypes = ['rollbackServerGroup', 'rollbackCluster', 'undoRolloutManifest']
+export const rollbackTypes = ['rollbackServerGroup', 'rollbackCluster', 'undoRolloutManifest']
 const deployingTypes = /^(?:deploy|createServerGroup|cloneServerGroup|deployManifest|promote)/i
 const dayMs = 86_400_000
 

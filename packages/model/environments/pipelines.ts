@@ -2,6 +2,7 @@
 import { list, or, type Reader, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import {
   isObject,
+  isTrue,
   type JsonObject,
   numberOf,
   objectOf,
@@ -102,7 +103,13 @@ export function commitsOf(build: unknown): Commit[] {
   return toScm(build).scm.filter(({ sha }) => sha !== '')
 }
 
-const toBuildInfo = shape({ number: numberOf, url: textOf })
+const toBuildInfo = shape({
+  number: numberOf,
+  url: textOf,
+  result: textOf,
+  reason: textOf,
+  tests: [list(shape({ totalCount: or(numberOf, 0), failCount: or(numberOf, 0) })), 'testResults'],
+})
 
 /** A build that a trigger or a stage names. */
 const sourceFields = {
@@ -147,9 +154,19 @@ function toList(value: unknown): string[] {
   return typeof value === 'string' ? [value] : textsOf(value)
 }
 
+const strategyFields = { strategy: textOf, rollback: shape({ onFailure: String }) } as const
+
+const toPlanned = shape({
+  type: or(textOf, ''),
+  name: or(textOf, ''),
+  context: shape(strategyFields),
+})
+
 const toStage = shape({
   id: or(textOf, ''),
   type: or(textOf, ''),
+  refId: or(textOf, ''),
+  requisiteStageRefIds: textsOf,
   name: textOf,
   status: or(textOf, ''),
   parentStageId: textOf,
@@ -168,9 +185,26 @@ const toStage = shape({
     image: [textOf, ...imageKeys],
     manifests: toManifests,
     serverGroups: [objectOf, 'deploy.server.groups'],
-    strategy: textOf,
-    rollback: shape({ onFailure: String }),
-    rollbackContext: shape({ rollbackServerGroupName: textOf }),
+    ...strategyFields,
+    rollbackContext: shape({ rollbackServerGroupName: textOf, restoreServerGroupName: textOf }),
+    reason: textOf,
+    instructions: textOf,
+    requiredJudgmentRoles: textsOf,
+    inputs: [
+      (value: unknown) => objectsOf(value).flatMap((each) => textOf(each['value']) ?? []),
+      'judgmentInputs',
+    ],
+    judgmentStatus: textOf,
+    judgmentInput: textOf,
+    judgmentComment: textOf,
+    lastModifiedBy: textOf,
+    canaryScore: numberOf,
+    /** Of a canary. */
+    analysis: [textOf, 'canaryPipelineExecutionId'],
+    /** Of a promotion that has found what it promotes. */
+    promotion: shape({ to: textOf, version: textOf, stages: list(toPlanned) }),
+    /** Of a stage "deploy". */
+    clusters: objectsOf,
     waitsFor: [textOf, 'waiting.for'],
   }),
 })
@@ -182,6 +216,10 @@ export const toRun = shape({
   id: or(textOf, ''),
   name: [textOf, 'name', 'description'],
   status: textOf,
+  pipelineConfigId: textOf,
+  buildTime: numberOf,
+  application: or(textOf, ''),
+  isTask: isTrue,
   authentication: shape({ user: textOf }),
   trigger: toTrigger,
   stages: list(toStage),

@@ -86,6 +86,7 @@ export function resumeExecution(execution: Execution, by: Identity, turn: Turn):
 export const steeringKeys: ReadonlySet<string> = new Set([
   'judgmentStatus',
   'judgmentInput',
+  'judgmentComment',
   'skipRemainingWait',
   'manualSkip',
   'reason',
@@ -129,7 +130,7 @@ const toChanges = shape({ manualSkip: isTrue, judgmentInputs: list(shape({ value
 /** Whether it is what the author of a judgment has asked for: a decision, and one of the inputs that the judgment offers. */
 function answers(stage: Stage, key: string, value: unknown): boolean {
   if (typeNameOf(stage) !== 'manualJudgment' || isComplete(stage.status)) return false
-  if (key === 'judgmentStatus') return true
+  if (key === 'judgmentStatus' || key === 'judgmentComment') return true
   const { judgmentInputs } = toChanges(stage.context)
   const offered = judgmentInputs.map((each) => each.value)
   return (

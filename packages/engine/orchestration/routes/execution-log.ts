@@ -106,7 +106,12 @@ function stageEntries(stage: Stage): TimedEntry[] {
       details:
         judgment === undefined
           ? details
-          : { ...details, judgmentStatus: judgment, judgmentInput: context['judgmentInput'] },
+          : {
+              ...details,
+              judgmentStatus: judgment,
+              judgmentInput: context['judgmentInput'],
+              judgmentComment: context['judgmentComment'],
+            },
     },
     ...tasks.flatMap((task) =>
       spans('Task', { ...details, taskId: task.id, taskName: task.name }, task),

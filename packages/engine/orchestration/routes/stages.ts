@@ -94,11 +94,14 @@ const toChanges = shape({
   manualSkip: isTrue,
   judgmentStatus: (value) => String(value ?? ''),
   judgmentInput: textOf,
+  judgmentComment: (value) => value,
 })
 
 const toOffered = shape({ judgmentInputs: list(shape({ value: String })) })
 
-const judgmentKeys = ['judgmentStatus', 'judgmentInput', 'judgmentInputs']
+const judgmentKeys = ['judgmentStatus', 'judgmentInput', 'judgmentInputs', 'judgmentComment']
+/** Characters of a comment, which messages and the audit log have as well. */
+const longestComment = 2000
 
 /** @throws {PortError} 400 for a judgment that would decide nothing: its author would wait for an effect in vain */
 function checkJudgment(stage: Stage, changes: JsonObject): void {
@@ -108,7 +111,15 @@ function checkJudgment(stage: Stage, changes: JsonObject): void {
   )
   if (misspelt !== undefined)
     throw new PortError(400, describeChoice(misspelt, 'a field of a judgment', judgmentKeys))
-  const { judgmentStatus: judgment, judgmentInput: input } = toChanges(changes)
+  const { judgmentStatus: judgment, judgmentInput: input, judgmentComment } = toChanges(changes)
+  if (
+    String(judgmentComment ?? '').length > longestComment ||
+    typeof (judgmentComment ?? '') !== 'string'
+  )
+    throw new PortError(
+      400,
+      `"judgmentComment" must be a text of at most ${longestComment} characters.`,
+    )
   const offered = toOffered(stage.context).judgmentInputs.map(({ value }) => value)
   if (input !== undefined && offered.length > 0 && !offered.includes(input))
     throw new PortError(

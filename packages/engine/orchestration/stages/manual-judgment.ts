@@ -23,8 +23,10 @@ export const manualJudgmentStage: StageType = {
       timeoutFollowsStage: true,
     },
   ],
-  finalKeys: ['judgmentStatus', 'judgmentInput'],
-  forgets: ['judgmentStatus', 'judgmentInput', 'lastModifiedBy'],
+  finalKeys: ['judgmentStatus', 'judgmentInput', 'judgmentComment'],
+  forgets: ['judgmentStatus', 'judgmentInput', 'judgmentComment', 'lastModifiedBy'],
+  // Words of a user, who may run no code by them.
+  unevaluatedKeys: () => ['judgmentComment'],
   prepareRestart(stage) {
     stage.lastModified = undefined
   },

@@ -52,6 +52,14 @@ const DriftModel = ManifestDrift.partial()
   .extend({ text: z.string().describe('What differs from what was deployed last.') })
   .meta({ id: 'EnvironmentDrift' })
 
+export const ConditionModel = model('EnvironmentCondition', {
+  type: z.enum(['judgment', 'soakTime', 'window', 'canary', 'verification']),
+  state: z.enum(['met', 'waits', 'failed', 'ahead']).describe('ahead: it is checked later.'),
+  text: z.string().describe('The condition with its evidence.'),
+  untilMs: moment.describe('When a soak time is over.'),
+  ...maybeTexts('run', 'stage', 'analysis'),
+})
+
 const PromotionModel = model('EnvironmentPromotion', {
   from: z.string().describe('The environment before this one.'),
   images: z
@@ -80,8 +88,19 @@ const PromotionModel = model('EnvironmentPromotion', {
   holds: TextList.describe(
     'What holds a promotion up that begins now, in the order of the checks.',
   ),
+  conditions: z
+    .array(ConditionModel)
+    .describe('In the order of their check, with what a promotion under way has found.'),
   runs: z
-    .array(z.looseObject({ id: z.string(), pipeline: z.string(), waitsFor: z.string().nullish() }))
+    .array(
+      z.looseObject({
+        id: z.string(),
+        pipeline: z.string(),
+        waitsFor: z.string().nullish(),
+        judgment: z.string().optional().describe('The stage that waits for a judgment.'),
+        sinceMs: moment,
+      }),
+    )
     .describe('Promotions that are under way, and what each waits for.'),
 })
 
@@ -96,6 +115,14 @@ const EnvironmentModel = model('Environment', {
   rolledBackFrom: TextList.describe(
     'Labels of newer versions that have served there and no longer do.',
   ),
+  rollback: z
+    .looseObject({
+      from: z.string(),
+      atMs: moment,
+      ...maybeTexts('to', 'user', 'reason', 'task', 'run'),
+    })
+    .optional()
+    .describe('The last rollback, while the version that it left does not serve.'),
   clusters: z.array(ClusterModel),
   drift: z.array(DriftModel),
   warnings: TextList.describe(

@@ -247,6 +247,12 @@ export const StageUpdate = model(
   {
     judgmentStatus: z.string().optional().describe('`continue` or `stop`, for a manual judgment.'),
     judgmentInput: z.string().optional(),
+    judgmentComment: z
+      .string()
+      .optional()
+      .describe(
+        'Why, at most 2000 characters: kept with the run, in the audit log, and in messages.',
+      ),
     skipRemainingWait: z.boolean().optional().describe('For a wait.'),
     manualSkip: z.boolean().optional(),
   },

@@ -17,7 +17,9 @@ import {
   findWiderAccounts,
   toAccounts,
 } from '@fairlead/model/environments/accounts.ts'
+import { type Condition, conditionsOf } from '@fairlead/model/environments/conditions.ts'
 import type { Environment } from '@fairlead/model/environments/declaration.ts'
+import { rollbackTypes } from '@fairlead/model/environments/delivery.ts'
 import { environmentsOf } from '@fairlead/model/environments/derivation.ts'
 import { changedImages, changedManifests } from '@fairlead/model/environments/difference.ts'
 import { driftIn } from '@fairlead/model/environments/drift.ts'
@@ -30,7 +32,9 @@ import {
   latestFirst,
   promotesTo,
   type Run,
+  type RunStage,
   toRun,
+  userOf,
 } from '@fairlead/model/environments/pipelines.ts'
 import {
   type Group,
@@ -45,6 +49,7 @@ import { hasRole, isGranted } from '@fairlead/model/rights/rights.ts'
 import { createAccountFilter, isDecided } from '../access/application-access.ts'
 import { listDefinitions } from '../access/find-definition.ts'
 import { get, polledByUsers } from '../declare.ts'
+import { taskAsRun } from '../delivery.ts'
 import { readsApplication } from '../demands.ts'
 import { EnvironmentsModel } from '../models/environments.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
@@ -56,6 +61,7 @@ import { type Ask, type Between, loadBetween, nothingBetween } from './between-v
 const mostPipelines = 20
 const runsOfPipeline = 3
 const pipelinesOfCall = 5
+const mostTasks = 50
 
 export const environmentOperations: Operation[] = [
   get(
@@ -76,11 +82,15 @@ export const environmentOperations: Operation[] = [
   ),
 ]
 
-interface ServiceFindings {
+export interface ServiceFindings {
   readonly application: string
   readonly attributes: JsonObject
   readonly pipelines: readonly JsonObject[]
+  /** All of the application. */
+  readonly definitions: readonly JsonObject[]
   readonly runs: readonly Run[]
+  /** Runs and tasks that may have rolled back. */
+  readonly rollbacks: readonly Run[]
   readonly deployments: readonly Deployment[]
   readonly byAccount: ReadonlyMap<string, readonly Deployment[]>
   readonly sources: ReadonlyMap<string, VersionSource>
@@ -92,7 +102,7 @@ interface ServiceFindings {
 
 type VersionSource = Pick<Version, 'build' | 'commit'>
 
-interface EnvironmentState {
+export interface EnvironmentState {
   readonly environment: Environment
   readonly running: Running
   readonly warnings: readonly string[]
@@ -102,6 +112,14 @@ async function listEnvironments(
   request: OperationRequest,
   platform: Platform,
 ): Promise<JsonObject | DirectAnswer> {
+  const { body, missing } = await readEnvironments(request, platform)
+  return missing.size === 0
+    ? body
+    : new DirectAnswer(200, body, { warning: formatMissing([...missing], platform.upstreams) })
+}
+
+/** What environments run and what lies between them, with what it was composed of. */
+export async function readEnvironments(request: OperationRequest, platform: Platform) {
   const application = request.path['application'] as string
   const missing = new Set<ServiceName>()
   const ask = createAsk(request, missing)
@@ -128,19 +146,23 @@ async function listEnvironments(
   const concerned = pipelines.filter((pipeline) =>
     list.some((environment) => deploysTo(pipeline, environment)),
   )
-  const [{ runs, deployments }, drift, view] = await Promise.all([
+  const isBack = places.some(({ running }) => running.rolledBackFrom.length > 0)
+  const [{ runs, deployments }, rollbacks, drift, view] = await Promise.all([
     loadRuns(ask, concerned),
+    isBack ? loadRollbacks(ask, application) : [],
     loadDrift(ask, application, places),
     isDecided(platform) ? platform.permissions.loadView(request.state.user) : undefined,
   ])
   const user = view?.name ?? 'anonymous'
   const byAccount = Map.groupBy(deployments, ({ account }) => account)
   const known = { deployments, byAccount, sources: sourcesOf(deployments) }
-  const findings = {
+  const findings: ServiceFindings = {
     application,
     attributes,
     pipelines: concerned,
+    definitions: pipelines,
     runs,
+    rollbacks: [...rollbacks, ...runs],
     ...known,
     drift,
     view,
@@ -157,8 +179,14 @@ async function listEnvironments(
     await setImmediate()
   }
   const body = { declared: isDeclared, ...definedOf({ problem }), environments }
-  if (missing.size === 0) return body
-  return new DirectAnswer(200, body, { warning: formatMissing([...missing], platform.upstreams) })
+  return { body, environments, places, findings, missing }
+}
+
+/** Rollbacks by hand, as runs. */
+export async function loadRollbacks(ask: Ask, application: string): Promise<Run[]> {
+  const path = pathTo`/applications/${application}/tasks`
+  const tasks = await ask('orca', { path, query: { limit: mostTasks, statuses: 'SUCCEEDED' } })
+  return objectsOf(tasks).map((task) => toRun(taskAsRun(task)))
 }
 
 function createWarnings(
@@ -260,6 +288,7 @@ function toAnswer(
     ...toRunning(running, findings),
     history: running.history,
     rolledBackFrom: running.rolledBackFrom,
+    ...definedOf({ rollback: rollbackOf(place, findings) }),
     clusters: running.clusters.map((cluster) => toCluster(cluster, findings)),
     drift: driftIn(environment, running, drift),
     warnings,
@@ -275,7 +304,9 @@ function toRunning(
 }
 
 function withSource(version: Version, sources: ServiceFindings['sources']): Version {
-  return { ...sources.get(version.image), ...version }
+  const source = sources.get(version.image)
+  const commit = definedOf({ ...source?.commit, ...version.commit }) as Version['commit']
+  return { ...source, ...version, ...(commit?.sha !== undefined && { commit }) }
 }
 
 function sourcesOf(deployments: readonly Deployment[]): ServiceFindings['sources'] {
@@ -310,6 +341,34 @@ function hasDeployed(
   if (names.length > 0) return serverGroups.some(({ name }) => names.includes(name))
   const isThere = deployment.manifests.some(({ namespace }) => namespace === region)
   return isThere && versions.some(({ image }) => deployment.images.includes(image))
+}
+
+/** The last one there, while what it left no longer serves. */
+function rollbackOf(
+  { environment: { accounts }, running }: EnvironmentState,
+  { rollbacks }: ServiceFindings,
+): JsonObject | undefined {
+  const [from] = running.rolledBackFrom
+  if (from === undefined) return undefined
+  const found = rollbacks.flatMap((run) =>
+    run.stages
+      .filter(
+        ({ type, status, context }) =>
+          rollbackTypes.includes(type) &&
+          status === 'SUCCEEDED' &&
+          accounts.includes(context.account ?? ''),
+      )
+      .map((stage) => ({ run, stage })),
+  )
+  const last = found.toSorted((a, b) => (b.stage.endTime ?? 0) - (a.stage.endTime ?? 0))[0]
+  return definedOf({
+    from,
+    to: running.versions[0]?.label,
+    user: last && userOf(last.run),
+    atMs: last?.stage.endTime,
+    reason: last?.stage.context.reason,
+    ...(last && (last.run.isTask ? { task: last.run.id } : { run: last.run.id })),
+  })
 }
 
 interface PromotionParts {
@@ -369,6 +428,7 @@ function toPromotion(
         ? []
         : foreseenHolds(environment, { from, sinceMs, now: Date.now() })),
     ],
+    conditions: conditionsIn(environment, { from, sinceMs, runs }),
     runs: runs.flatMap((run) => toPromotionRun(run, environment)),
   }
 }
@@ -382,14 +442,41 @@ function toPipeline(pipeline: JsonObject, environment: Environment): JsonObject 
   }
 }
 
-function toPromotionRun({ id, name, stages }: Run, environment: Environment): JsonObject[] {
-  const stage = stages.find(
+/** As the promotion that is under way has checked them. */
+function conditionsIn(
+  environment: Environment,
+  { from, sinceMs, runs }: { from: string; sinceMs: number | undefined; runs: readonly Run[] },
+): Condition[] {
+  const [run] = runs.filter((each) => promotionIn(each, environment) !== undefined)
+  const stage = run && promotionIn(run, environment)
+  const inner = run?.stages.filter(({ parentStageId }) => parentStageId === stage?.id) ?? []
+  return conditionsOf(environment, { from, sinceMs, now: Date.now() }, run && { run, inner })
+}
+
+/** The stage of a run that promotes there at present. */
+function promotionIn({ stages }: Run, environment: Environment): RunStage | undefined {
+  return stages.find(
     (each) =>
       each.parentStageId === undefined &&
       ['RUNNING', 'PAUSED'].includes(each.status) &&
       promotesTo(each, environment),
   )
-  return stage === undefined
-    ? []
-    : [{ id, pipeline: name, waitsFor: stage.context.waitsFor ?? null }]
+}
+
+function toPromotionRun(run: Run, environment: Environment): JsonObject[] {
+  const stage = promotionIn(run, environment)
+  if (stage === undefined) return []
+  const judgment = run.stages.find(
+    ({ type, status, parentStageId }) =>
+      type === 'manualJudgment' && status === 'RUNNING' && parentStageId === stage.id,
+  )
+  const { id, name } = run
+  return [
+    {
+      id,
+      pipeline: name,
+      waitsFor: stage.context.waitsFor ?? null,
+      ...definedOf({ judgment: judgment?.id, sinceMs: stage.startTime }),
+    },
+  ]
 }
