@@ -8,10 +8,11 @@ import { claimedApplications } from '../manifests/annotations.ts'
 import { withField } from '../manifests/edit.ts'
 import { describeManifestProblem, isGenerated, nameOf, namespaceOf } from '../manifests/input.ts'
 import { parseSelectors } from '../manifests/selectors.ts'
-import { statusOf } from '../manifests/status.ts'
+import { isStable } from '../manifests/status.ts'
 import { compareWaves, isHook, isHookOfOnce, type Wave } from '../manifests/waves.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
+import { loadVerdict } from '../reads/health.ts'
 import {
   applyManifest,
   CreatedMeanwhileError,
@@ -214,14 +215,14 @@ async function endWave(
     const live = await pollUntil(running, { limitMs: waveMs }, async () => {
       const found = await loadLive(running.account, prepared)
       if (found === undefined) return prepared.objectName === undefined ? {} : undefined
-      const { stable, failed } = statusOf(found)
-      if (failed.state)
+      const verdict = await loadVerdict(running.account, found, prepared.resource)
+      if (verdict.state === 'failed')
         throw new Error(
-          `${subject} failed, so that the next wave is not deployed: ${failed.message ?? ''}`,
+          `${subject} failed, so that the next wave is not deployed: ${verdict.sentence}`,
         )
-      if (stable.state) return { found }
+      if (isStable(verdict)) return { found }
       if (state === '') running.run.note(`Waiting for ${subject} before the next wave …`)
-      state = stable.message ?? ''
+      state = verdict.sentence
       return undefined
     })
     if (live === undefined)

@@ -107,7 +107,9 @@ test('the guide from a bare cluster to red/black works', { timeout: longestMs },
   const here = {
     ...reader,
     run: (commands: string) =>
-      follow(`${api.replaceAll('localhost:8084', `127.0.0.1:${instance.port}`)}\n${commands}`),
+      follow(
+        `${apiFunction().replaceAll('localhost:8084', `127.0.0.1:${instance.port}`)}\n${commands}`,
+      ),
   }
   await here.run(create)
   await followRest(here, kubernetes)
