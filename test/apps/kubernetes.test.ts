@@ -5,16 +5,21 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fieldAt, type JsonObject, objectsOf, textsOf } from '../../packages/base/json/values.ts'
 import { endWithTest } from '../support/agent.ts'
+import { runCli } from '../support/cli.ts'
 import { putImage } from '../support/deployments.ts'
 import { claimPorts, freePort } from '../support/free-port.ts'
 import { runGateway } from '../support/gateway.ts'
+import { startControlPlane } from '../support/kubernetes.ts'
 import type { KubernetesObject } from '../support/kubernetes-client.ts'
+import { startExecServer } from '../support/kubernetes-exec.ts'
 import { type Platform, startPlatform } from '../support/kubernetes-platform.ts'
 import { routeDefinition } from '../support/kubernetes-routes.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+import { startUserProxy } from '../support/user-proxy.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 let platform: Platform
+let namespace: string
 
 const fileWith = (account: string, more = '') => `
 application: shop
@@ -51,7 +56,7 @@ const paths: Readonly<Record<string, string>> = {
   PodDisruptionBudget: '/apis/policy/v1/namespaces/NS/poddisruptionbudgets',
   HTTPRoute: '/apis/gateway.networking.k8s.io/v1/namespaces/NS/httproutes',
 }
-const pathOf = (kind: string) => (paths[kind] ?? '').replace('NS', platform.one)
+const pathOf = (kind: string) => (paths[kind] ?? '').replace('NS', namespace)
 const find = (kind: string, name: string) => platform.api.get(`${pathOf(kind)}/${name}`)
 const namesOf = async (kind: string) =>
   (await platform.api.list(pathOf(kind))).map(({ metadata }) => metadata.name).sort()
@@ -65,6 +70,14 @@ async function serviceOf(name: string): Promise<JsonObject> {
 }
 
 test('apps on a cluster', async (t) => {
+  const plane = await startControlPlane(t)
+  if (plane === undefined) return
+  namespace = await plane.namespace('apps')
+  const behind = await startExecServer(t, plane)
+  const kubeconfigContents = plane
+    .kubeconfig()
+    .replace(plane.server, behind.url)
+    .replace(/.*certificate-authority-data.*\n/, '')
   const home = createFolder('apps-kubernetes')
   t.after(() => removeFolder(home))
   const dataDir = join(home, 'data')
@@ -74,6 +87,7 @@ test('apps on a cluster', async (t) => {
   const started = await startPlatform(t, {
     settings: { local: { accounts: [{ name: 'machine', front, ports: `${first}-${last}` }] } },
     accounts: (kubeconfigFile) => [
+      { name: 'cluster', kubeconfigContents, namespaces: [namespace] },
       {
         ...{ name: 'gated', kubeconfigFile },
         apps: { gateway: 'infra/public', namespace: 'default', pullSecret: 'registry-login' },
@@ -87,12 +101,18 @@ test('apps on a cluster', async (t) => {
   })
   if (started === undefined) return
   platform = started
-  const { api, plane } = platform
+  const { api } = platform
+  const env = {
+    FAIRLEAD_URL: await startUserProxy(t, platform.url()),
+    FAIRLEAD_TOKEN: 'alice',
+    FAIRLEAD_APP: 'shop',
+  }
+  const cli = (...args: string[]) => runCli(args, { env })
   await putImage(dataDir, '1.0.0')
   await ask('PUT', '/secrets/SESSION_KEY', { value: 'first-value' }, 200)
 
   await t.test('app-scenario 134: attach is refused before any change', async () => {
-    const file = fileWith('k8s-one', 'attach: { db: postgresql }')
+    const file = fileWith('cluster', 'attach: { db: postgresql }')
     const { message } = await ask('POST', '/deployments', { file, image: 'a/b:1' }, 400)
     assert.match(String(message), /attach\.db: .*external: DATABASE_URL/)
     assert.deepEqual(await platform.read('/applications/shop/pipelineConfigs'), [])
@@ -103,7 +123,7 @@ test('apps on a cluster', async (t) => {
     'app-scenario 131: another account alone makes the objects, and the former one goes on',
     async () => {
       await deploy('1.0.0', fileWith('machine'), 'SUCCEEDED', 'shop:1.0.0')
-      const file = fileWith('k8s-one')
+      const file = fileWith('cluster')
       const { run } = await deploy('1.0.0', file)
       assert.match(textsOf(run['notes']).join(), /machine: the app still runs there/)
       assert.deepEqual(await namesOf('Deployment'), ['shop-web', 'shop-worker'])
@@ -183,9 +203,9 @@ test('apps on a cluster', async (t) => {
     assert.deepEqual(fieldAt(web, 'spec', 'template', 'spec', 'imagePullSecrets'), [
       { name: 'registry-login' },
     ])
-    await deploy('1.0.0', fileWith('k8s-one'))
-    const left = await ask('DELETE', '?account=gated', undefined, 200)
-    await platform.ends(String(left['task']))
+    await deploy('1.0.0', fileWith('cluster'))
+    const left = await cli('leave', 'gated', '--yes')
+    await platform.ends(left.stdout.trim())
     assert.deepEqual(await api.list('/apis/apps/v1/namespaces/default/deployments'), [])
     assert.deepEqual(await api.list(routes), [])
   })
@@ -199,7 +219,7 @@ test('apps on a cluster', async (t) => {
         ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'release',
         { kind: 'exit', exitCode: 3 },
       )
-      const file = fileWith('k8s-one', more)
+      const file = fileWith('cluster', more)
       const failed = await deploy('2.0.0', file, 'TERMINAL')
       end()
       assert.match(failed.error, /shop-release-2-0-0.*exited with code: 3/)
@@ -219,6 +239,34 @@ test('apps on a cluster', async (t) => {
     },
   )
 
+  await t.test('app-scenario 135: logs, exec and run are as on one machine', async () => {
+    const { stdout: status } = await cli('status')
+    assert.match(status, /^production +web +2\.0\.0 +2 of 2 +http:\/\/shop\.example$/m)
+    const logs = await cli('logs', 'web')
+    assert.match(logs.stdout, /web is ready/, logs.stderr)
+    const exec = await cli('exec', 'web', '--', 'sh', '-c', 'echo inside; exit 7')
+    assert.deepEqual([exec.stdout, exec.code], ['inside\n', 7], exec.stderr)
+
+    const ran = await cli('run', '--service', 'web', '--', 'sh', '-c', 'echo once; exit 3')
+    assert.deepEqual([ran.stdout, ran.code], ['once\n', 3], ran.stderr)
+    const [, job = ''] =
+      /\/pods\/(shop-web-\S+-run-[0-9a-f]{6})-/.exec(behind.asked.at(-1) ?? '') ?? []
+    assert.notEqual(job, '')
+    await waitUntil(async () => !(await namesOf('Job')).includes(job), 'the end of the job')
+
+    const detached = await cli('run', '--detach', '--service', 'web', '--', 'node', 'report.js')
+    assert.equal(detached.code, 0, detached.stderr)
+    await platform.ends(detached.stdout.trim())
+    const jobs = await api.list(pathOf('Job'))
+    const report = jobs.find((each) => textsOf(containerOf(each)['command']).includes('report.js'))
+    assert.ok(report !== undefined)
+    const { envFrom, readinessProbe } = containerOf(report)
+    assert.deepEqual(envFrom, [{ secretRef: { name: 'shop-production-v001' } }])
+    assert.equal(readinessProbe, undefined)
+    const labels = Object.keys(fieldAt(report, 'spec', 'template', 'metadata', 'labels') ?? {})
+    assert.ok(!labels.includes('fairlead/service') && !labels.includes('app'), labels.join())
+  })
+
   await t.test('app-scenario 135: scale, rollback and removal are as on one machine', async () => {
     const scaled = await ask('PUT', '/scale', { services: { web: 3 } }, 200)
     await platform.ends(String(scaled['task']))
@@ -231,7 +279,7 @@ test('apps on a cluster', async (t) => {
     assert.ok(!execution.stages.some(({ type }) => type === 'runJobManifest'))
     assert.equal((await serviceOf('web'))['version'], '1.0.0')
 
-    const slim = fileWith('k8s-one')
+    const slim = fileWith('cluster')
       .replace(/ {2}(?:worker|nightly): .*\n/g, '')
       .replace(', hosts: [shop.example]', '')
     await deploy('1.0.0', slim)

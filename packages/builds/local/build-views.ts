@@ -3,6 +3,7 @@
 import { basename } from 'node:path'
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
+import { appBuildPrefix } from '@fairlead/ports/app-builds.ts'
 import { parseImageId } from '@fairlead/ports/image-file.ts'
 import type { ListedBuild } from '../listed-build.ts'
 import type { BuildReport } from './build-report.ts'
@@ -89,7 +90,7 @@ export function toArtifactViews(build: StoredBuild, host: string): JsonObject[] 
   const { image, containerImages = [], files = [] } = build
   return [
     ...(image === undefined ? [] : [toImageView(image)]),
-    ...containerImages.map(toContainerImageView),
+    ...containerImages.map((each) => toContainerImageView(each, build)),
     ...files.map(({ path, bytes }) => ({
       ...placeOf(basename(path), path),
       reference: path,
@@ -116,15 +117,17 @@ function toImageView(image: string): JsonObject {
   }
 }
 
-function toContainerImageView({
-  name,
-  tag,
-  digest,
-}: BuildReport['containerImages'][number]): JsonObject {
-  const reference = `${name}:${tag}`
+/** That of an app is deployed by its digest. */
+function toContainerImageView(
+  { name, tag, digest }: BuildReport['containerImages'][number],
+  { job }: Pick<StoredBuild, 'job'>,
+): JsonObject {
+  const image = `${name}:${tag}`
+  const isOfApp = digest !== undefined && job.startsWith(appBuildPrefix)
+  const reference = isOfApp ? `${image}@${digest}` : image
   const metadata = definedOf({ digest })
   return {
-    ...placeOf(reference, reference),
+    ...placeOf(image, image),
     reference,
     name,
     version: tag,

@@ -14,7 +14,7 @@ import { approve, cancel, reject } from './judge.ts'
 import { login, logout } from './login.ts'
 import { logs } from './logs.ts'
 import { open } from './open.ts'
-import { promote, rollback, scale } from './releases.ts'
+import { leave, promote, rollback, scale } from './releases.ts'
 import { runs, start, watch } from './runs.ts'
 import { env, secret } from './secret.ts'
 import { status } from './status.ts'
@@ -36,6 +36,7 @@ export const commands: readonly CommandEntry[] = [
   reject,
   cancel,
   scale,
+  leave,
   secret,
   env,
   domains,

@@ -1,4 +1,4 @@
-/** `fairlead rollback`, `promote` and `scale`: changes of what an app runs, without a new build. */
+/** `fairlead rollback`, `promote`, `scale` and `leave`: changes of what an app runs, without a new build. */
 import { pathOf } from '../client.ts'
 import { type CommandContext, defineCommand } from '../command.ts'
 import { exitCodes, misuse } from '../failure.ts'
@@ -135,6 +135,25 @@ export const scale = defineCommand({
       scaled,
       scaled.services.map(({ name, before, after }) => `${name}: ${before} → ${after}`),
     )
+    return exitCodes.done
+  },
+})
+
+export const leave = defineCommand({
+  name: 'leave',
+  summary: 'stop what still runs in an account that the app file no longer names',
+  group: 'app',
+  words: '<account>',
+  run: async ({ session, questions, output, words: [account = ''], connect }) => {
+    const client = await connect()
+    const application = session.app()
+    if (!(await questions.confirm(`Stop what ${application} still runs in ${account}?`)))
+      return exitCodes.failed
+    const { task } = await client.delete<{ task: string | null }>(pathOf`/apps/${application}`, {
+      query: { account },
+    })
+    const found = task === null ? `Nothing of ${application} is left in ${account}.` : task
+    output.result({ application, account, task }, found)
     return exitCodes.done
   },
 })

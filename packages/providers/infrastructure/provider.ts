@@ -80,7 +80,7 @@ export interface CloudProvider extends ProviderHandle {
   jobFile(job: Job, name: string): Promise<JsonObject | undefined>
   /** What a container of a pod has printed for a pipeline; undefined: nothing. @throws {BackendError} 403 */
   podProperties?(place: PodContainer, access: Access): Promise<JsonObject | undefined>
-  removeJob(job: Job): Promise<void>
+  removeJob(job: Pick<Job, 'account' | 'location' | 'id'>): Promise<void>
   networks?(): readonly JsonObject[]
   subnets?(): readonly JsonObject[]
   instanceTypes?(): readonly JsonObject[]

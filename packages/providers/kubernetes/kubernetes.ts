@@ -168,7 +168,7 @@ export class KubernetesProvider implements CloudProvider {
   }
 
   /** Its pods go, too. */
-  async removeJob({ account: name, location, id }: Job): Promise<void> {
+  async removeJob({ account: name, location, id }: Parameters<CloudProvider['removeJob']>[0]) {
     const account = this.#accounts.get(name)
     if (account !== undefined) await removeObject(account, location, id)
   }

@@ -282,7 +282,7 @@ export class LocalProvider implements CloudProvider {
     }))
   }
 
-  async removeJob({ id }: Job): Promise<void> {
+  async removeJob({ id }: Pick<Job, 'id'>): Promise<void> {
     const { desired, reconciler } = this.parts
     const job = desired.get('jobs', id)
     if (job !== undefined && isShownJob(job)) reconciler.change(() => desired.dismissJob(job))

@@ -22,12 +22,20 @@ export interface LanguageBuild {
   readonly environment: Readonly<Record<string, string>>
   /** Folder of the image, where it is not that of the app. */
   readonly imageFrom?: string
+  /** Dockerfile that makes the image, which is one for containers. */
+  readonly containerFile?: string
+  /** Packages of the system in an image for containers; undefined: it begins with Node. */
+  readonly systemPackages?: readonly string[]
 }
 
+/** @param isForContainers Whether the image is one for containers, which a Dockerfile may make */
 export function planDetected(
   { language, services }: DetectedApp,
   folder: AppFolder,
+  isForContainers = false,
 ): LanguageBuild {
+  if (language.kind === 'container' && isForContainers)
+    return { ...files, containerFile: language.file }
   const found = services.find(({ isWeb }) => isWeb) ?? services[0]
   const planned = planLanguage(language, folder)
   return { ...planned, command: found?.command ?? planned.command }
@@ -50,19 +58,23 @@ function planLanguage(language: Language, folder: AppFolder): LanguageBuild {
     case 'static':
       return planSite(language.pages)
     case 'files':
-      return { steps: [], command: undefined, programs: ownPrograms, environment: {} }
+      return files
   }
 }
 
 /** Folders of programs that steps of an app file may fill. */
 const ownPrograms = ['bin', 'node_modules/.bin', '.venv/bin']
+const files: LanguageBuild = {
+  ...{ steps: [], command: undefined, programs: ownPrograms, environment: {} },
+  systemPackages: [],
+}
 
 /** @throws {PortError} 400 always: an image of a container has to be in a registry before it runs here */
 function planContainer(file: string): never {
   throw new PortError(
     400,
-    `${file} is not built from a folder. Build it by a job with a container image, which needs buildah ("apt install buildah"), and deploy ` +
-      'that image; or say how the app is built without it: build: {steps: [...]} in .fairlead/app.yml.',
+    `${file} is built from a folder for accounts of Kubernetes only. For this machine, build it by a job with a container image, which needs ` +
+      'buildah ("apt install buildah"), and deploy that image; or say how the app is built without it: build: {steps: [...]} in .fairlead/app.yml.',
   )
 }
 
@@ -270,6 +282,7 @@ function planPython(language: PythonLanguage, { paths }: AppFolder): LanguageBui
     command: undefined,
     programs: [`${venv}/bin`],
     environment: { PYTHONUNBUFFERED: '1' },
+    systemPackages: ['python3'],
   }
 }
 
@@ -325,6 +338,7 @@ function planGo({ target, binary, version }: LanguageOf<'go'>): LanguageBuild {
     command: undefined,
     programs: ['bin'],
     environment: {},
+    systemPackages: [],
   }
 }
 
@@ -345,6 +359,7 @@ function planRust({ program, binary }: LanguageOf<'rust'>): LanguageBuild {
     command: undefined,
     programs: ['bin'],
     environment: {},
+    systemPackages: [],
   }
 }
 
@@ -362,5 +377,6 @@ function planJar(): LanguageBuild {
     command: undefined,
     programs: [],
     environment: {},
+    systemPackages: ['default-jre-headless'],
   }
 }

@@ -13,13 +13,14 @@ import type { StoredBuild } from '../build-store.ts'
 import type { KnownJob } from '../job-catalog.ts'
 import type { BuildStep, JobDefinition } from '../job-definition.ts'
 import { type ImageDefaults, sourceFolder } from '../plan.ts'
+import { containerfileName } from './containerfile.ts'
 import { type LanguageBuild, planDetected, step } from './languages.ts'
 import type { SourceStore } from './source-store.ts'
 
 export interface PreparedSource {
   readonly definition: JobDefinition
-  /** What the file of the image says where the folder has none. */
-  readonly imageFile: ImageDefaults
+  /** What the file of the image says where the folder has none; undefined: the image is one for containers. */
+  readonly imageFile: ImageDefaults | undefined
 }
 
 const maxReadBytes = 4 * 1024 * 1024
@@ -30,7 +31,7 @@ export async function prepareSource(
   { definition }: KnownJob,
   { uploads, content }: { readonly uploads: SourceStore; readonly content: string },
 ): Promise<PreparedSource> {
-  const { source = '' } = parameters
+  const { source = '', repository = '', version = '' } = parameters
   const { files } = await uploads.manifest(application, source)
   await uploads.materialize(application, source, join(content, sourceFolder))
   const read = async (path: string) =>
@@ -40,25 +41,54 @@ export async function prepareSource(
   const services = Object.values(file?.services ?? {})
   const folder = folderBelow(build.from, { paths: new Set(files.map(({ path }) => path)), read })
   const startIsKnown = services.length > 0 && services.every(({ command }) => command !== undefined)
-  const planned = await planBuild(folder, build, startIsKnown)
-  const inFolder = (each: BuildStep): BuildStep => ({ ...each, in: build.from })
-  return {
-    definition: {
-      ...definition,
-      steps: planned.steps.map(inFolder),
-      cache: build.cache.map((path) => join(build.from, path)),
-      publish: {
-        image: application,
-        version: '{version}',
-        from: planned.imageFrom ?? build.from,
+  const planned = await planBuild(folder, build, {
+    startIsKnown,
+    isForContainers: repository !== '',
+  })
+  const steps = planned.steps.map((each) => ({ ...each, in: build.from }))
+  const cache = build.cache.map((path) => join(build.from, path))
+  const from = planned.imageFrom ?? build.from
+  const imageFile = {
+    command: planned.command ?? firstCommand(services),
+    environment: planned.environment,
+    programs: planned.programs,
+  }
+  if (repository !== '') {
+    const image = { name: repository, tag: version, from }
+    return {
+      definition: {
+        ...definition,
+        steps: [...steps, ...containerSteps(planned, imageFile, image)],
+        cache,
       },
-    },
-    imageFile: {
-      command: planned.command ?? firstCommand(services),
-      environment: planned.environment,
-      programs: planned.programs,
+      imageFile: undefined,
+    }
+  }
+  const publish = { image: application, version: '{version}', from }
+  return { definition: { ...definition, steps, cache, publish }, imageFile }
+}
+
+/** A Dockerfile of the folder decides all of the image; otherwise it gets what was built. */
+function containerSteps(
+  { containerFile, systemPackages }: LanguageBuild,
+  imageFile: ImageDefaults,
+  { name, tag, from }: { readonly name: string; readonly tag: string; readonly from: string },
+): BuildStep[] {
+  const written = step('Containerfile', {
+    kind: 'containerfile',
+    folder: from,
+    packages: systemPackages,
+    ...imageFile,
+  })
+  const image: BuildStep = {
+    ...step(`Image ${name}`, []),
+    action: {
+      kind: 'container-image',
+      ...{ name, tag, context: from, push: true },
+      file: join(from, containerFile ?? containerfileName),
     },
   }
+  return containerFile === undefined ? [written, image] : [image]
 }
 
 async function loadAppFile(
@@ -87,10 +117,11 @@ function folderBelow(from: string, { paths, read }: AppFolder): AppFolder {
 async function planBuild(
   folder: AppFolder,
   build: BuildHere,
-  startIsKnown: boolean,
+  { startIsKnown, isForContainers }: { startIsKnown: boolean; isForContainers: boolean },
 ): Promise<LanguageBuild> {
   try {
-    const planned = planDetected(await detect(folder, { ...build, startIsKnown }), folder)
+    const detected = await detect(folder, { ...build, startIsKnown })
+    const planned = planDetected(detected, folder, isForContainers)
     return build.kind === 'steps' ? { ...planned, steps: build.steps.map(ownStep) } : planned
   } catch (error) {
     if (!(error instanceof DetectionError)) throw error

@@ -29,6 +29,7 @@ import {
 } from '@fairlead/base/outside/builder-process.ts'
 import { findOnPath } from '@fairlead/base/runtime/find-program.ts'
 import type { RunnerLog } from '../runner-log.ts'
+import { type ContainerfileAction, writeContainerfile } from './containerfile.ts'
 import { isVersionWithin } from './version-range.ts'
 
 /** Fails unless a program is there, in a version that the app accepts. */
@@ -69,7 +70,7 @@ export interface SiteAction {
   readonly pages: string
 }
 
-export type SourceAction = ToolAction | InstallAction | SiteAction
+export type SourceAction = ToolAction | InstallAction | SiteAction | ContainerfileAction
 
 interface ActionOptions {
   readonly source: string
@@ -98,6 +99,13 @@ export async function runSourceAction(
       return {}
     case 'site':
       await makeSite(action, options)
+      return {}
+    case 'containerfile':
+      writeContainerfile(
+        resolveWithin(options.source, action.folder),
+        action,
+        await versionOf(['node', '--version'], options.env),
+      )
       return {}
   }
 }

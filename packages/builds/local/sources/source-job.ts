@@ -14,6 +14,7 @@ const definition: JobDefinition = {
     version: { description: 'Version of the image.' },
     commit: { description: 'Commit of the folder, if it is known.' },
     account: { description: 'Account whose user runs the build.' },
+    repository: { description: 'Repository of a registry, for an image for containers.' },
   },
   environment: {},
   services: {},

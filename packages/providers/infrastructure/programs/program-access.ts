@@ -52,7 +52,7 @@ export interface ProgramAccess {
   toRun(
     group: ServerGroup,
     order: RunOrder,
-  ): { readonly name: string; readonly description: JsonObject }
+  ): Promise<{ readonly name: string; readonly description: JsonObject }>
 }
 
 export interface RunOrder {

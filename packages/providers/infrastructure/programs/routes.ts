@@ -122,7 +122,7 @@ export function createProgramRoutes(infrastructure: EmbeddedInfrastructure) {
   async function runStage(request: FastifyRequest): Promise<object> {
     const body = checkBody(RunBody, request.body)
     const { programs, group, provider } = await chooseForRun(request, body)
-    const { name, description } = programs.toRun(group, {
+    const { name, description } = await programs.toRun(group, {
       command: requireCommand(body.command),
       timeoutSeconds: body.timeoutSeconds,
       isAttached: false,
@@ -152,7 +152,7 @@ export function createProgramRoutes(infrastructure: EmbeddedInfrastructure) {
     const { programs, group, provider } = await chooseForRun(request, body)
     const application = pathValue(request, 'app')
     const user = userOf(request)
-    const { name, description } = programs.toRun(group, {
+    const { name, description } = await programs.toRun(group, {
       command: body.command,
       timeoutSeconds: body.timeoutSeconds,
       isAttached: true,
@@ -166,10 +166,8 @@ export function createProgramRoutes(infrastructure: EmbeddedInfrastructure) {
     const jobId = await startedJob(task)
     const place = { account: group.account, region: group.region, id: jobId }
     const findJob = () => provider.jobs().find((job) => job.id === jobId)
-    const onEnd = () => {
-      const job = findJob()
-      if (job !== undefined) return provider.removeJob(job)
-    }
+    const onEnd = () =>
+      provider.removeJob({ account: group.account, location: group.region, id: jobId })
     try {
       await until(() => findJob()?.state !== 'Starting', 'the command has not been started')
       const connection = await programs.exec(place, toExecRequest(body))
@@ -186,9 +184,16 @@ export function createProgramRoutes(infrastructure: EmbeddedInfrastructure) {
   async function startedJob(task: string): Promise<string> {
     await tasks.whenOver(task, { withinMs: startMs, signal: AbortSignal.timeout(startMs) })
     const view = tasks.view(task) as {
-      readonly resultObjects: readonly { deployedNames?: string[]; message?: string }[]
+      readonly resultObjects: readonly {
+        deployedNames?: string[]
+        deployedNamesByLocation?: Record<string, string[]>
+        message?: string
+      }[]
     }
-    const id = view.resultObjects.flatMap(({ deployedNames = [] }) => deployedNames)[0]
+    const [id] = view.resultObjects.flatMap(
+      ({ deployedNames = [], deployedNamesByLocation = {} }) =>
+        deployedNames.length > 0 ? deployedNames : Object.values(deployedNamesByLocation).flat(),
+    )
     if (id !== undefined) return id
     const message = view.resultObjects.find((result) => result.message !== undefined)?.message
     throw new PortError(502, message ?? `The command was not started within ${startMs / 1000} s.`)

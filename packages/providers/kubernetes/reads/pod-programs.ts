@@ -1,21 +1,44 @@
-/** Programs of pods: their logs line by line, and programs in their containers. */
+/** Programs of pods: their logs line by line, programs in their containers, and commands that run once as they run. */
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import {
+  definedOf,
+  fieldAt,
+  fieldOf,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import {
   type LogLine,
   type LogWish,
   maxLineBytes,
   type ProgramAccess,
+  type RunOrder,
 } from '../../infrastructure/programs/program-access.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { LogQuery } from '../api/cluster-api.ts'
-import { toPod } from '../objects/pod.ts'
+import { parseFullName } from '../kinds.ts'
+import { type PodStatus, toPod } from '../objects/pod.ts'
+import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
 import type { LogBounds } from './logs.ts'
 import { answered, findObject } from './object-lookup.ts'
 
 const lookMs = 1000
 const defaultContainer = 'kubectl.kubernetes.io/default-container'
+/** Until the pod of a job runs, its image pulled. */
+const startMs = 120_000
+const jobLabel = 'batch.kubernetes.io/job-name'
+/** Of a job that waits for its client. */
+const waitingCommand = ['sh', '-c', 'trap exit TERM HUP; while :; do sleep 3600 & wait $!; done']
+const keptSeconds = { attached: 60, detached: 86_400 } as const
+/** Of an attached one whose Fairlead has died. */
+const longestAttachedSeconds = 86_400
 
 interface FoundPod {
   readonly account: KubernetesAccount
@@ -30,11 +53,15 @@ export function createPodPrograms(
   async function find(place: Parameters<ProgramAccess['lines']>[0]): Promise<FoundPod> {
     const account = findAccount(place.account)
     const name = place.humanName ?? place.id
-    const found = account && (await findObject(account, place.region, name))
+    const job = parseFullName(name)
+    const found =
+      account && job?.kind.toLowerCase() === 'job'
+        ? await runningPodOf(account, { namespace: place.region, name: job.name })
+        : account && (await findObject(account, place.region, name))?.object
     if (account === undefined || found === undefined)
       throw new PortError(404, `There is no ${name} in ${place.region} any more.`)
-    const { metadata } = found.object
-    const [first] = toPod(found.object).spec.containers
+    const { metadata } = found
+    const [first] = toPod(found).spec.containers
     const container = metadata.annotations?.[defaultContainer] ?? first?.name ?? ''
     return { account, container, pod: { namespace: place.region, name: metadata.name } }
   }
@@ -84,11 +111,155 @@ export function createPodPrograms(
     },
     // References to secrets are objects of the cluster, whose values Fairlead does not read.
     masksOf: () => [],
-    toRun() {
-      throw new PortError(
-        400,
-        'Accounts of Kubernetes have no "run". Run it in an instance: fairlead exec -- COMMAND',
-      )
+    async toRun({ account: accountName, region, name }, order) {
+      const account = findAccount(accountName)
+      const found = account && (await findObject(account, region, name))
+      if (account === undefined || found === undefined)
+        throw new PortError(404, `There is no ${name} in ${region} any more.`)
+      const shared = await sharedClaims(account, region, found.object)
+      return {
+        name: 'runJob',
+        description: {
+          cloudProvider: 'kubernetes',
+          account: accountName,
+          credentials: accountName,
+          // Services must not take its pod for one of theirs.
+          skipSpecTemplateLabels: true,
+          manifest: toJobManifest(found.object, { namespace: region, shared, order }),
+        },
+      }
+    },
+  }
+}
+
+/** @throws {PortError} 502 where it has ended, 504 where it does not begin, with why */
+async function runningPodOf(
+  account: KubernetesAccount,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<KubeObject> {
+  const resource = await answered(account, () => account.api.find({ kind: 'pod', group: '' }))
+  for (let waitedMs = 0; resource !== undefined; waitedMs += lookMs) {
+    const labelSelector = `${jobLabel}=${name}`
+    const [pod] = await answered(account, () =>
+      account.api.list(resource, { namespace, labelSelector }),
+    )
+    const status = pod && toPod(pod).status
+    if (pod !== undefined && status?.containerStatuses.some(({ state }) => state.running))
+      return pod
+    const why = status === undefined ? 'its pod is not created' : describeWait(status)
+    if (status?.phase === 'Failed' || status?.phase === 'Succeeded')
+      throw new PortError(502, `The job ${name} ended before the command ran in it: ${why}.`)
+    if (waitedMs >= startMs)
+      throw new PortError(504, `After ${startMs / 1000} s, the job ${name} has not begun: ${why}.`)
+    await sleep(lookMs)
+  }
+  throw new PortError(502, `The API server of the account ${account.settings.name} has no pods.`)
+}
+
+function describeWait({
+  containerStatuses,
+  conditions,
+  phase,
+  reason,
+  message,
+}: PodStatus): string {
+  const [{ state } = { state: undefined }] = containerStatuses
+  const cause = state?.waiting ?? state?.terminated
+  const unscheduled = conditions.find(({ status }) => status === 'False')
+  return (
+    [cause?.reason ?? reason, cause?.message ?? message ?? unscheduled?.message]
+      .filter(Boolean)
+      .join(': ') || `its pod is ${phase}`
+  )
+}
+
+const toTemplate = shape({
+  annotations: objectOf,
+  spec: objectOf,
+  volumes: list(shape({ name: or(textOf, ''), claim: [claimOf, 'persistentVolumeClaim'] })),
+})
+const readTemplate = shape({ spec: shape({ template: objectOf }) })
+
+function claimOf(value: unknown): string | undefined {
+  return textOf(fieldAt(value, 'claimName'))
+}
+
+function templateOf(workload: JsonObject): ShapeOf<typeof toTemplate> {
+  const { template } = readTemplate(workload).spec
+  const spec = objectOf(template['spec'])
+  const { annotations } = objectOf(template['metadata'])
+  return toTemplate({ annotations, spec, volumes: spec['volumes'] })
+}
+
+/** Names of claims that pods on several nodes may use at a time. */
+async function sharedClaims(
+  account: KubernetesAccount,
+  namespace: string,
+  workload: JsonObject,
+): Promise<ReadonlySet<string>> {
+  const claims = templateOf(workload).volumes.flatMap(({ claim }) => claim ?? [])
+  const found = await Promise.all(
+    claims.map(async (claim) => {
+      const object = await findObject(account, namespace, `persistentVolumeClaim ${claim}`)
+      const modes = textsOf(fieldAt(object?.object, 'spec', 'accessModes'))
+      return modes.includes('ReadWriteMany') ? [claim] : []
+    }),
+  )
+  return new Set(found.flat())
+}
+
+interface JobParts {
+  readonly namespace: string
+  readonly shared: ReadonlySet<string>
+  readonly order: RunOrder
+}
+
+/** The main container alone, with no labels by which a service or a controller would take its pod. */
+function toJobManifest(workload: KubeObject, { namespace, shared, order }: JobParts): JsonObject {
+  const { annotations, spec, volumes } = templateOf(workload)
+  const containers = objectsOf(spec['containers'])
+  const wanted = annotations[defaultContainer]
+  const main = containers.find(({ name }) => name === wanted) ?? containers[0] ?? {}
+  const dropped = new Set(
+    volumes
+      .filter(({ claim }) => claim !== undefined && !shared.has(claim))
+      .map(({ name }) => name),
+  )
+  const keeps = (each: JsonObject) => !dropped.has(String(each['name']))
+  const { command, timeoutSeconds, isAttached } = order
+  const {
+    ports: _ports,
+    args: _args,
+    startupProbe: _startup,
+    readinessProbe: _readiness,
+    livenessProbe: _liveness,
+    lifecycle: _lifecycle,
+    ...container
+  } = main
+  const name = `${workload.metadata.name.slice(0, 48)}-run-${randomBytes(3).toString('hex')}`
+  const deadline = timeoutSeconds ?? (isAttached ? longestAttachedSeconds : undefined)
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name, namespace },
+    spec: {
+      backoffLimit: 0,
+      ttlSecondsAfterFinished: keptSeconds[isAttached ? 'attached' : 'detached'],
+      ...definedOf({ activeDeadlineSeconds: deadline }),
+      template: {
+        spec: {
+          ...spec,
+          restartPolicy: 'Never',
+          volumes: objectsOf(spec['volumes']).filter(keeps),
+          containers: [
+            {
+              ...container,
+              command: isAttached ? waitingCommand : [...command],
+              volumeMounts: objectsOf(fieldOf(main, 'volumeMounts')).filter(keeps),
+            },
+          ],
+        },
+      },
     },
   }
 }

@@ -60,7 +60,7 @@ export function createLocalPrograms({ agent, desired, secrets }: LocalProgramPar
     },
     exec: ({ id }, request) => agent.exec(id, request),
     masksOf: ({ id }) => secrets.masksOf(ownerOf(id)),
-    toRun({ account, region, name }, { command, timeoutSeconds, isAttached }) {
+    async toRun({ account, region, name }, { command, timeoutSeconds, isAttached }) {
       return {
         name: 'runJob',
         description: {
