@@ -84,15 +84,18 @@ test('apps on a cluster', async (t) => {
   mkdirSync(dataDir)
   const { first, last } = await claimPorts()
   const front = { http: await freePort(), https: await freePort() }
+  const gated = { gateway: 'infra/public', pullSecret: 'registry-login' }
   const started = await startPlatform(t, {
-    settings: { local: { accounts: [{ name: 'machine', front, ports: `${first}-${last}` }] } },
-    accounts: (kubeconfigFile) => [
-      { name: 'cluster', kubeconfigContents, namespaces: [namespace] },
-      {
-        ...{ name: 'gated', kubeconfigFile },
-        apps: { gateway: 'infra/public', namespace: 'default', pullSecret: 'registry-login' },
+    settings: {
+      local: { accounts: [{ name: 'machine', front, ports: `${first}-${last}` }] },
+      kubernetes: {
+        enabled: true,
+        accounts: [
+          { name: 'cluster', kubeconfigContents, namespaces: [namespace] },
+          { name: 'gated', kubeconfigContents, namespaces: ['default'], apps: gated },
+        ],
       },
-    ],
+    },
     start: async (end, settings) => {
       const gateway = await runGateway(end, settings, { embedded: true, dataDir })
       endWithTest(end, dataDir, () => gateway.stop())
@@ -242,8 +245,16 @@ test('apps on a cluster', async (t) => {
   await t.test('app-scenario 135: logs, exec and run are as on one machine', async () => {
     const { stdout: status } = await cli('status')
     assert.match(status, /^production +web +2\.0\.0 +2 of 2 +http:\/\/shop\.example$/m)
+    const pods = await api.list(`/api/v1/namespaces/${namespace}/pods?labelSelector=app=shop-web`)
+    for (const [index, { metadata }] of pods.entries())
+      plane.nodes.setLog(
+        namespace,
+        metadata.name,
+        'web',
+        `2026-01-01T00:00:0${index}Z line ${index}\n`,
+      )
     const logs = await cli('logs', 'web')
-    assert.match(logs.stdout, /web is ready/, logs.stderr)
+    assert.match(logs.stdout, /line 0\n.*line 1\n$/s, logs.stderr)
     const exec = await cli('exec', 'web', '--', 'sh', '-c', 'echo inside; exit 7')
     assert.deepEqual([exec.stdout, exec.code], ['inside\n', 7], exec.stderr)
 

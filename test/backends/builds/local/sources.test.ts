@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../packages/base/json/values.ts'
@@ -15,16 +15,26 @@ import { startLocalBuilds, type TestBuilds } from './support.ts'
 let builds: TestBuilds
 let last = 0
 
+/** Prints what it would build, in place of one that needs base images of a registry. */
+const buildah = `#!/bin/sh
+echo "buildah $*"
+for word; do
+  case $last in --file) cat "$word" ;; --digestfile) echo sha256:0123 >"$word" ;; esac
+  last=$word
+done
+`
+
 async function buildImage(
   application: string,
   files: Readonly<Record<string, string>>,
+  repository = '',
 ): Promise<{ build: JsonObject; log: string; sent: number }> {
   const url = builds.infra.backends.url('igor')
   const { source, sent } = await uploadSource(url, application, files)
   const version = `${++last}-abc1234`
   const build = await builds.build(
     encodeURI(`apps/${application}`),
-    `source=${source}&version=${version}&commit=abc1234`,
+    `source=${source}&version=${version}&commit=abc1234&repository=${repository}`,
   )
   const log = await builds.log(`apps/${application}`, build['number'])
   return { build, log, sent }
@@ -85,7 +95,14 @@ const node = {
 }
 
 test('uploaded folders', async (t) => {
-  builds = await startLocalBuilds(t, { settings: {} })
+  const programs = createFolder('programs')
+  t.after(() => removeFolder(programs))
+  writeFileSync(join(programs, 'buildah'), buildah, { mode: 0o755 })
+  const variables = { PATH: `${programs}:${process.env['PATH']}` }
+  builds = await startLocalBuilds(t, {
+    settings: { readable: [programs] },
+    local: { accounts: [{ name: 'local', variables }] },
+  })
 
   await t.test('app-scenario 37: unchanged content is not sent again', async (t) => {
     const first = await imageOf('shop', node)
@@ -192,6 +209,31 @@ func main() {
     assert.equal(existsSync(join(folder, '.venv/bin/python3')), true)
     const again = await imageOf('snake', { ...files, 'page.html': 'changed' })
     assert.match(again.log, /\.venv is that of an earlier build/)
+  })
+
+  await t.test('a folder becomes an image of a registry', async () => {
+    const repository = 'registry.example/shop'
+    const { build, log } = await buildImage('shop', node, repository)
+    assert.equal(build['result'], 'SUCCESS', log)
+    assert.match(log, /FROM docker\.io\/library\/node:\d+-slim\n/)
+    assert.match(
+      log,
+      /ENV NODE_ENV="production"\n[\s\S]*CMD \["sh","-c","exec node server\.js"\]\n/,
+    )
+    assert.match(log, /buildah push .* docker:\/\/registry\.example\/shop:\d+-abc1234\n/)
+    const [artifact] = build['artifacts'] as JsonObject[]
+    assert.match(
+      String(artifact?.['reference']),
+      /^registry\.example\/shop:\d+-abc1234@sha256:0123$/,
+    )
+    const files = {
+      'deploy/Dockerfile': 'FROM scratch',
+      '.fairlead/app.yml':
+        'application: shop\nbuild: {dockerfile: deploy/Dockerfile}\nservices: {web: {}}\n',
+    }
+    const own = await buildImage('shop', files, repository)
+    assert.equal(own.build['result'], 'SUCCESS', own.log)
+    assert.match(own.log, /--file \S+\/deploy\/Dockerfile [\s\S]*FROM scratch/)
   })
 
   for (const [name, files, problem] of [
