@@ -73,6 +73,16 @@ export class BuildService implements Builds {
     return sources?.store.file(application, source, { path, maxBytes })
   }
 
+  async keepSource(
+    { application, archive }: { readonly application: string; readonly archive: Buffer },
+    { user = anonymous }: Caller,
+  ): Promise<string> {
+    const { sources } = found(this.#sourceServer(), 'build server of folders')
+    if (sources === undefined) throw new PortError(404, 'This instance builds no folders.')
+    await sources.checkWrite(application, user)
+    return sources.store.keepArchive(application, archive)
+  }
+
   #sourceServer(): BuildServer | undefined {
     return this.#servers.values().find(({ sources }) => sources !== undefined)
   }

@@ -48,10 +48,10 @@ function openOrchestration(context: BackendContext): OpenBackend {
   const outside = context.settings.outside
   const store = new ExecutionStore(context.db, context.commits)
   const notices = createNotices(context, store)
-  const engine = createEngine(context, { outside, store, notices })
+  const engine = createEngine(context, { outside, store, notices, apps: () => apps })
   engine.changes.listen(context.stateChanged)
   const texts = new KeptTexts()
-  const apps = new Apps(context, engine)
+  const apps: Apps = new Apps(context, engine)
   return {
     ports: { executions: executionsOf(engine) },
     routes(app) {
@@ -100,11 +100,12 @@ interface EngineSurroundings {
   readonly outside: OutsideSettings
   readonly store: ExecutionStore
   readonly notices: Notices
+  readonly apps: () => Apps
 }
 
 function createEngine(
   context: BackendContext,
-  { outside, store, notices }: EngineSurroundings,
+  { outside, store, notices, apps }: EngineSurroundings,
 ): Engine {
   const { commits, now, steady, log, settings, ports } = context
   const publish = createLifeCyclePublisher({ ports, log }, (execution) => store.sizeOf(execution))
@@ -127,6 +128,7 @@ function createEngine(
     secrets: ports.secrets,
     notices,
     ports,
+    apps,
     publish: (events) => {
       // What notifications need comes as notices.
       if (ports.events.takesLifeCycle) publish(events)

@@ -21,6 +21,9 @@ export function openIgor(call: CallService): Builds {
     pauses: { least: 1000, most: 10_000, queued: 10_000, order: 30_000 },
     sourceServer: undefined,
     sourceFile: async () => undefined,
+    keepSource: async () => {
+      throw new PortError(404, 'An external build service keeps no folders.')
+    },
     services: async (as) => objectsOf(await get('/buildServices', as)),
     async start({ parameters, startTime, ...job }, as) {
       const path = `${jobsOf(job)}/${encodeSegments(job.job)}${formatQuery(parameters)}`

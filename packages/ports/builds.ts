@@ -77,6 +77,16 @@ export interface Builds {
    * @throws {PortError} 403; 404 where the folder is not there
    */
   sourceFile(file: SourceFileQuery, as: Caller): Promise<Buffer | undefined>
+  /**
+   * Keeps the files of a tar archive, compressed with gzip or not, as an uploaded folder.
+   *
+   * @returns its id
+   * @throws {PortError} 400 for what no folder may have; 403, 404, 413
+   */
+  keepSource(
+    order: { readonly application: string; readonly archive: Buffer },
+    as: Caller,
+  ): Promise<string>
   /** Build servers, with `name` and `permissions`. */
   services(as: Caller): Promise<JsonObject[]>
   /** @returns the queue item; undefined while an equal order is still in progress */
@@ -105,7 +115,7 @@ export interface Builds {
 
 export const buildRules: PortRules<Builds> = {
   service: 'igor',
-  changes: ['start', 'stop'],
+  changes: ['start', 'stop', 'keepSource'],
   holdsSecrets: ['start'],
   once: [],
 }

@@ -151,6 +151,8 @@ export interface VersionReads {
     repository: PolledRepository,
     known: string | undefined,
   ): Promise<{ readonly digest: string; readonly refs?: Readonly<Record<string, string>> }>
+  /** A revision as a compressed tar archive. */
+  archive(repository: PolledRepository, revision: string): Promise<Buffer>
   changedPaths(
     repository: PolledRepository,
     push: { readonly ref: string; readonly before: string; readonly after: string },

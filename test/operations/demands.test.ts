@@ -132,6 +132,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'body of POST /apps/{application}/rollback',
     'body of POST /apps/{application}/promotions',
     'body of PUT /apps/{application}/scale',
+    'body of PUT /apps/{application}/connection',
     'body of PUT /apps/{application}/domains/{host}',
     'body of PUT /apps/{application}/secrets/{name}',
     'body of POST /auth/apiTokens',

@@ -145,6 +145,8 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'DELETE /local/images/{name}/{version}': 'changers',
   'GET /instances/{account}/{region}/{instanceId}': 'readers',
   'GET /instances/{account}/{region}/{instanceId}/console': 'readers',
+  'PUT /apps/{application}/connection': 'writers',
+  'DELETE /apps/{application}/connection': 'writers',
   'GET /apps/{application}/domains': 'readers',
   'PUT /apps/{application}/domains/{host}': 'writers',
   'DELETE /apps/{application}/domains/{host}': 'writers',

@@ -108,6 +108,8 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'DELETE /local/images/{name}/{version}': 'none',
   'GET /instances/{account}/{region}/{instanceId}': 'none',
   'GET /instances/{account}/{region}/{instanceId}/console': 'none',
+  'PUT /apps/{application}/connection': 'its own',
+  'DELETE /apps/{application}/connection': 'its own',
   'GET /apps/{application}/domains': 'its own',
   'PUT /apps/{application}/domains/{host}': 'its own',
   'DELETE /apps/{application}/domains/{host}': 'its own',

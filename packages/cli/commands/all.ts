@@ -2,6 +2,7 @@
 import type { CommandEntry } from '../command.ts'
 import { apply } from './apply.ts'
 import { completion, createComplete } from './completion.ts'
+import { connect } from './connect.ts'
 import { context } from './context.ts'
 import { deploy } from './deploy.ts'
 import { diff } from './diff.ts'
@@ -46,6 +47,7 @@ export const commands: readonly CommandEntry[] = [
   diff,
   apply,
   exportCommand,
+  connect,
   eject,
   login,
   logout,

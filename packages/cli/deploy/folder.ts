@@ -5,6 +5,7 @@ import { createReadStream, type Stats } from 'node:fs'
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises'
 import { join, posix, sep } from 'node:path'
 import { promisify } from 'node:util'
+import { isSent } from '@fairlead/model/app-file/sent-files.ts'
 import { misuse } from '../failure.ts'
 
 export interface FolderFile {
@@ -38,9 +39,6 @@ export const maxFolderBytes = 512 * 1024 * 1024
 const maxFiles = 100_000
 const mebibyte = 1024 * 1024
 const hashedAtATime = 8
-const neverSent: ReadonlySet<string> = new Set(['.git', 'node_modules', '.venv'])
-const ownFolder = '.fairlead'
-const ownFiles: ReadonlySet<string> = new Set([`${ownFolder}/app.yml`, `${ownFolder}/build.yml`])
 const execute = promisify(execFile)
 
 /** @throws {Failure} with 3 for links that leave the folder, and beyond the bounds */
@@ -115,12 +113,6 @@ async function readIgnores(file: string): Promise<Ignores | undefined> {
   const { default: ignore } = await import('ignore')
   const rules = ignore().add(text)
   return (path) => rules.ignores(path)
-}
-
-function isSent(path: string): boolean {
-  const names = path.split('/')
-  if (names.some((name) => neverSent.has(name) || name.startsWith('.env'))) return false
-  return names[0] !== ownFolder || path === ownFolder || ownFiles.has(path)
 }
 
 function checkLink(path: string, given: string): string {

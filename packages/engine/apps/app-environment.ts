@@ -1,6 +1,7 @@
 /** Names of what an environment of an app file runs, and the file with all its environments. */
 import { createHash } from 'node:crypto'
 import { PortError } from '@fairlead/base/port-error.ts'
+import type { AppFile } from '@fairlead/model/app-file/app-file.ts'
 import {
   type AppHere,
   environmentsOf,
@@ -20,7 +21,7 @@ export interface ReadApp {
 const primary = 'production'
 
 /** @throws {PortError} 400 with all that is wrong, each with its line */
-export function readApp(text: string): ReadApp {
+export function readFile(text: string): AppFile {
   const { file, problems } = readAppFile(text)
   if (file === undefined) {
     const count = problems.length === 1 ? 'an error' : `${problems.length} errors`
@@ -30,6 +31,12 @@ export function readApp(text: string): ReadApp {
       { errors: problems },
     )
   }
+  return file
+}
+
+/** @throws {PortError} as `readFile` */
+export function readApp(text: string): ReadApp {
+  const file = readFile(text)
   return {
     application: file.application,
     digest: createHash('sha256').update(text).digest('hex'),

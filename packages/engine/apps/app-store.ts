@@ -43,6 +43,15 @@ export const appMigrations = [
     PRIMARY KEY (application, environment, service)
   ) STRICT;
   `,
+  `
+  CREATE TABLE orchestration_app_previews (
+    application TEXT NOT NULL,
+    branch      TEXT NOT NULL,
+    file        TEXT NOT NULL,
+    deployed_ms INTEGER NOT NULL,
+    PRIMARY KEY (application, branch)
+  ) STRICT;
+  `,
 ]
 
 export interface StoredApp {
@@ -72,6 +81,14 @@ export interface AppRun {
   readonly message: string | undefined
   readonly user: string
   readonly createdMs: number
+}
+
+/** An environment of a branch. */
+export interface AppPreview {
+  readonly branch: string
+  /** Text of the branch's file that was deployed last. */
+  readonly file: string
+  readonly deployedMs: number
 }
 
 /** A number of instances that holds until the file has another one. */
@@ -121,7 +138,7 @@ export class AppStore {
   /** Forgets all of it but the numbers of its versions, whose images may be there. */
   forget(application: string): void {
     inTransaction(this.#db, () => {
-      for (const table of ['objects', 'runs', 'scales'])
+      for (const table of ['objects', 'runs', 'scales', 'previews'])
         this.#db
           .prepare(`DELETE FROM orchestration_app_${table} WHERE application = ?`)
           .run(application)
@@ -184,6 +201,26 @@ export class AppStore {
       user: String(row['user']),
       createdMs: Number(row['created_ms']),
     }))
+  }
+
+  previews(application: string): AppPreview[] {
+    const rows = this.#sql
+      .all`SELECT * FROM orchestration_app_previews WHERE application = ${application} ORDER BY branch`
+    return rows.map((row) => ({
+      branch: String(row['branch']),
+      file: String(row['file']),
+      deployedMs: Number(row['deployed_ms']),
+    }))
+  }
+
+  keepPreview(application: string, { branch, file, deployedMs }: AppPreview): void {
+    this.#sql.run`
+      INSERT OR REPLACE INTO orchestration_app_previews VALUES (${application}, ${branch}, ${file}, ${deployedMs})`
+  }
+
+  dropPreview(application: string, branch: string): void {
+    this.#sql
+      .run`DELETE FROM orchestration_app_previews WHERE application = ${application} AND branch = ${branch}`
   }
 
   scales(application: string): AppScale[] {

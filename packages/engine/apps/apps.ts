@@ -12,6 +12,7 @@ import { toGroup } from '@fairlead/model/environments/running.ts'
 import { toAppBuildStage } from '@fairlead/ports/app-builds.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
+import type { AppRevisions, RevisionOrder } from '../orchestration/app-revisions.ts'
 import type { Engine } from '../orchestration/engine.ts'
 import { startPipeline } from '../orchestration/executions.ts'
 import { prepareTask } from '../orchestration/submission/prepare-task.ts'
@@ -24,12 +25,19 @@ import {
   planObjects,
   writeObjects,
 } from './app-objects.ts'
-import { type AppRun, type AppRunKind, AppStore, type StoredApp } from './app-store.ts'
+import {
+  type AppRun,
+  type AppRunKind,
+  AppStore,
+  type StoredApp,
+  type WrittenObject,
+} from './app-store.ts'
 import {
   compileApplication,
   compileEnvironment,
   deploymentStages,
   deployPipelineName,
+  keyOf,
 } from './compile.ts'
 import {
   checkClusterApp,
@@ -39,10 +47,29 @@ import {
   removalStages,
   scaleJob,
 } from './compile-manifests.ts'
+import {
+  type Connection,
+  compileConnection,
+  connectionOf,
+  describePush,
+  fetchRevision,
+  newSecret,
+  pushPipelineName,
+} from './connection.ts'
+import {
+  expiryOf,
+  hasPreviews,
+  isOfPreview,
+  isPreview,
+  previewOf,
+  readPreview,
+} from './previews.ts'
 import { servingClusters, stopOf, stopStages, withConstraints } from './run-stages.ts'
 import { statusOf } from './status.ts'
 
 export interface AppOrder {
+  /** Of a preview, whose environment is the only one then. */
+  readonly branch?: string | undefined
   readonly application: string
   readonly file: string
   /** Undefined: the first one of the file. */
@@ -114,7 +141,7 @@ const runsLookedAt = 200
 /** Runs of an environment whose files may name another account. */
 const formerLookedAt = 20
 
-export class Apps {
+export class Apps implements AppRevisions {
   readonly #store: AppStore
   readonly #context: BackendContext
   readonly #engine: Engine
@@ -145,7 +172,7 @@ export class Apps {
     if (!isEjected) {
       const { ports } = this.#context
       await writeObjects(objects, overwrite, { application, ports, store: this.#store, as })
-      this.#store.keepFile(application, { file, digest: app.digest })
+      this.#keepFile(order, app.digest)
     }
     const definition = await this.#storedPipeline(application, here.environment, as)
     const { image, build } = this.#imageOf(order, here, placeOf(here))
@@ -224,7 +251,7 @@ export class Apps {
           ? kept.find(({ version }) => version !== serving)
           : kept.find(({ version }) => version === to)
       if (target === undefined) throw notKept(current.environment, to, kept)
-      const former = chooseEnvironment(readApp(target.file), current.environment)
+      const former = chooseEnvironment(this.#readFormer(target.file, current), current.environment)
       const place = await this.#placeOf(former, as)
       const change = { environment: current.environment, from: serving ?? null, to: target.version }
       if (order.dryRun)
@@ -258,7 +285,8 @@ export class Apps {
   /** Deploys what the environment before serves, once its constraints hold. @throws {PortError} 400 */
   async promote({ application, to, message }: PromotionOrder, as: Caller): Promise<JsonObject> {
     return this.#inTurn(application, async () => {
-      const { app } = this.#known(application)
+      this.#known(application)
+      const app = this.#fileOf(application)
       const target = to === undefined ? app.environments[1] : chooseEnvironment(app, to)
       const index = target === undefined ? -1 : app.environments.indexOf(target)
       const source = app.environments[index - 1]
@@ -428,6 +456,124 @@ export class Apps {
     })
   }
 
+  /** Lets pushes to a repository deploy the app; a connection that is there is replaced. @throws {PortError} 404, 409 */
+  async connect(
+    application: string,
+    wanted: Omit<Connection, 'secret'>,
+    as: Caller,
+  ): Promise<JsonObject> {
+    return this.#inTurn(application, async () => {
+      const { stored } = this.#known(application)
+      if (stored.isEjected)
+        throw new PortError(
+          409,
+          `${application} is ejected: its pipelines are your own, and so is one for pushes.`,
+        )
+      const { ports } = this.#context
+      const present = await loadPresent(application, ports, as)
+      const found = present.get(keyOf(pushPipeline))
+      if (found !== undefined && connectionOf(found) === undefined)
+        throw new PortError(
+          409,
+          `${application} has a pipeline "${pushPipelineName}" that no connection has made. Rename it first.`,
+        )
+      const connection = { ...wanted, secret: newSecret() }
+      const compiled = compilePush(connection, readApp(stored.file), stored.file)
+      const objects = compiled.map((object) => ({
+        ...{ object, fields: [], present: found },
+        state: found === undefined ? ('create' as const) : ('change' as const),
+      }))
+      await writeObjects(objects, true, { application, ports, store: this.#store, as })
+      const { repository, branch, source, secret } = connection
+      return { application, repository, branch, source, secret, webhook: `/webhooks/git/${source}` }
+    })
+  }
+
+  /** Pushes deploy it no more. @throws {PortError} 404 */
+  async disconnect(application: string, as: Caller): Promise<JsonObject> {
+    return this.#inTurn(application, async () => {
+      const { definitions } = this.#context.ports
+      const pipelines = await definitions.pipelinesOf(application, as)
+      const found = pipelines.find(({ name }) => name === pushPipelineName)
+      if (connectionOf(found) === undefined)
+        throw new PortError(404, `${application} is connected with no repository.`)
+      await definitions.removePipeline({ application, name: pushPipelineName }, as)
+      this.#store.dropObject(application, keyOf(pushPipeline))
+      return { application, disconnected: true }
+    })
+  }
+
+  async deployRevision(order: RevisionOrder, as: Caller): Promise<string | undefined> {
+    const { application, mainBranch, branch = mainBranch, isDeletion } = order
+    const { stored } = this.#known(application)
+    await this.#removeExpired(application, stored.file, as)
+    const isMain = branch === mainBranch
+    if (isDeletion) return isMain ? undefined : this.#removePreview(application, branch, as)
+    if (!isMain && !hasPreviews(stored.file)) return undefined
+    const { source, file, commit } = await fetchRevision({ ...order, branch }, this.#context, as)
+    const run = await this.deploy(
+      {
+        ...{ application, file, source, commit },
+        ...(!isMain && { branch }),
+        environment: undefined,
+        image: undefined,
+        message: describePush(commit, branch),
+        overwrite: false,
+      },
+      as,
+    )
+    return String(run['id'])
+  }
+
+  /** Previews that nothing was deployed to for the time in the file. */
+  async #removeExpired(application: string, file: string, as: Caller): Promise<void> {
+    const oldestMs = this.#context.now() - expiryOf(file)
+    for (const { branch, deployedMs } of this.#store.previews(application))
+      if (deployedMs < oldestMs) await this.#removePreview(application, branch, as)
+  }
+
+  /** @returns the task that stops it and removes its hosts and volumes; undefined: there is none */
+  async #removePreview(
+    application: string,
+    branch: string,
+    as: Caller,
+  ): Promise<string | undefined> {
+    return this.#inTurn(application, async () => {
+      const found = this.#store.previews(application).find((each) => each.branch === branch)
+      if (found === undefined) return undefined
+      const environment = previewOf(branch)
+      const { definitions } = this.#context.ports
+      const here = chooseEnvironment(readPreview(found.file, branch), undefined)
+      const jobs = await this.#previewRemoval(here, as)
+      const name = deployPipelineName(environment)
+      const pipelines = await definitions.pipelinesOf(application, as)
+      if (pipelines.some((each) => each['name'] === name))
+        await definitions.removePipeline({ application, name }, as)
+      const task = await this.#submitTask(application, `Remove the preview of ${branch}`, jobs, as)
+      this.#store.dropPreview(application, branch)
+      for (const key of this.#writtenOf(application, environment).keys())
+        this.#store.dropObject(application, key)
+      return task
+    })
+  }
+
+  /** Jobs that stop a preview, and remove its hosts and volumes. */
+  async #previewRemoval(here: AppHere, as: Caller): Promise<JsonObject[]> {
+    const place = await this.#placeOf(here, as)
+    const jobs = stopJobs(here, place)
+    if (isClusterPlace(place)) return jobs
+    const { provider: cloudProvider, account: credentials, region } = place
+    const holders = here.services.filter(({ volumes }) => volumes.length > 0)
+    return [
+      ...jobs,
+      ...holders.map(({ name }) => ({
+        type: 'deleteVolumes',
+        ...{ cloudProvider, credentials, region },
+        cluster: clusterOf(here, name),
+      })),
+    ]
+  }
+
   /**
    * Stops all of it in a task, which also deletes the application. Volumes stay.
    *
@@ -486,9 +632,12 @@ export class Apps {
       )
   }
 
-  async #plan({ application, file, environment }: AppOrder, as: Caller): Promise<PlannedApp> {
+  async #plan(
+    { application, file, environment, branch }: AppOrder,
+    as: Caller,
+  ): Promise<PlannedApp> {
     const { ports } = this.#context
-    const app = this.#withScales(readApp(file))
+    const app = branch === undefined ? this.#withScales(readApp(file)) : readPreview(file, branch)
     if (app.application !== application)
       throw new PortError(
         400,
@@ -501,25 +650,43 @@ export class Apps {
     if (isClusterPlace(place)) checkClusterApp(here, place)
     this.#refuseDatabases(here)
     this.#checkSecrets(here)
-    const compiled = [
-      compileApplication(app, placeOf),
-      ...app.environments.flatMap((each) => compileEnvironment(each, placeOf(each), app.digest)),
-    ]
     const isEjected = this.#store.app(application)?.isEjected === true
     const present = await loadPresent(application, ports, as)
+    const connection = connectionOf(present.get(keyOf(pushPipeline)))
+    const compiled = [
+      ...app.environments.flatMap((each) => compileEnvironment(each, placeOf(each), app.digest)),
+      ...(branch === undefined
+        ? [compileApplication(app, placeOf), ...compilePush(connection, app, file)]
+        : []),
+    ]
     const accountsOfFile = new Set(app.environments.map(({ account }) => account))
     // What another account serves goes on until the user stops it.
     const isLeft = ({ state, object: { content } }: ObjectPlan) =>
       state === 'removed' &&
       content['credentials'] !== undefined &&
       !accountsOfFile.has(String(content['credentials']))
+    const written = this.#writtenOf(application, branch && here.environment)
     const objects = isEjected
       ? []
-      : planObjects(compiled, present, this.#store.objects(application)).filter(
-          (each) => !isLeft(each),
-        )
-    const notes = [...notesOf(here, place), ...(await this.#notesOfLeft(app, as))]
+      : planObjects(compiled, present, written).filter((each) => !isLeft(each))
+    const notes = [
+      ...notesOf(here, place),
+      ...(branch === undefined ? await this.#notesOfLeft(app, as) : []),
+    ]
     return { app, here, placeOf, objects, isEjected, notes }
+  }
+
+  /** Objects of a preview, or of all other environments. */
+  #writtenOf(application: string, preview: string | undefined): Map<string, WrittenObject> {
+    const own = [...this.#store.objects(application)].filter(
+      ([key]) => isOfPreview(key, application, preview) !== (preview === undefined),
+    )
+    return new Map(own)
+  }
+
+  #keepFile({ application, file, branch }: DeploymentOrder, digest: string): void {
+    if (branch === undefined) this.#store.keepFile(application, { file, digest })
+    else this.#store.keepPreview(application, { branch, file, deployedMs: this.#context.now() })
   }
 
   /** @throws {PortError} 400 for databases, which are not run beside an app */
@@ -557,7 +724,19 @@ export class Apps {
         404,
         `The application ${application} was not deployed from an app file. Type fairlead deploy in its folder.`,
       )
-    return { stored, app: this.#withScales(readApp(stored.file)) }
+    const app = this.#withScales(readApp(stored.file))
+    const previews = this.#store
+      .previews(application)
+      .flatMap(({ file, branch }) => readPreview(file, branch).environments)
+    return { stored, app: { ...app, environments: [...app.environments, ...previews] } }
+  }
+
+  /** A file of a former run, as the environment has it. */
+  #readFormer(file: string, { application, environment }: AppHere): ReadApp {
+    if (!isPreview(environment)) return readApp(file)
+    const previews = this.#store.previews(application)
+    const own = previews.find(({ branch }) => previewOf(branch) === environment)
+    return readPreview(file, own?.branch ?? '')
   }
 
   /** Without numbers of instances that were set since. */
@@ -602,7 +781,7 @@ export class Apps {
     const { application, environment } = here
     const [former] = this.#store.runs(application, environment, 1)
     if (former === undefined) return []
-    const before = readApp(former.file).environments.find(
+    const before = this.#readFormer(former.file, here).environments.find(
       (each) => each.environment === environment,
     )
     // What runs in another account goes on until the user ends it.
@@ -714,6 +893,17 @@ export class Apps {
       if (this.#turns.get(application) === turn) this.#turns.delete(application)
     }
   }
+}
+
+const pushPipeline = { kind: 'pipeline', name: pushPipelineName } as const
+
+function compilePush(
+  connection: Connection | undefined,
+  { application, digest }: ReadApp,
+  file: string,
+) {
+  if (connection === undefined) return []
+  return [compileConnection(connection, { application, digest, hasPreviews: hasPreviews(file) })]
 }
 
 /** The tag of an image, else its name. */

@@ -1,4 +1,5 @@
 /** Routes of apps: plans, deployments and their state. */
+import { isRevision, repositoryPattern } from '@fairlead/base/outside/git-repository.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
@@ -7,6 +8,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Apps } from './apps.ts'
 
+const gitHosts = ['github', 'gitlab', 'bitbucket', 'gitea', 'forgejo', 'gogs', 'git'] as const
 const maxFileLength = 256 * 1024
 
 const file = z
@@ -36,6 +38,12 @@ const PromotionRequest = z.object({ to: environment, message })
 const ScaleRequest = z.object({
   environment,
   services: z.record(z.string(), z.int().min(0).max(100)),
+})
+const ConnectionRequest = z.object({
+  repository: z.string().regex(repositoryPattern, 'it must be the address of a Git repository'),
+  branch: z.string().refine(isRevision, 'it must be a branch').default('main'),
+  source: z.enum(gitHosts).default('git'),
+  account: optional(z.string().min(1)),
 })
 const SecretUseRequest = z.object({ restarts: z.boolean() })
 
@@ -91,6 +99,14 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
 
   app.post('/apps/:application/eject', (request) =>
     apps.eject(nameOf(request), trustedCallerOf(request)),
+  )
+
+  app.put('/apps/:application/connection', (request) =>
+    apps.connect(nameOf(request), given(ConnectionRequest, request), trustedCallerOf(request)),
+  )
+
+  app.delete('/apps/:application/connection', (request) =>
+    apps.disconnect(nameOf(request), trustedCallerOf(request)),
   )
 
   app.delete('/apps/:application', (request) =>

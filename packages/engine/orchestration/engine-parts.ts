@@ -8,6 +8,7 @@ import type { SecretValues } from '@fairlead/ports/secrets.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { PipelineLimits } from '../limits.ts'
 import type { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
+import type { AppRevisions } from './app-revisions.ts'
 import type { ExpressionAnswers } from './expressions/answers.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { StageTypes } from './stages/stage-type.ts'
@@ -26,6 +27,8 @@ export interface EngineOptions {
   steady: () => number
   nextId: () => string
   ports: Ports
+  /** Of the apps that this engine deploys; undefined: it deploys none. */
+  apps?: () => AppRevisions
   /** Calls addresses that authors of pipelines choose. */
   callOutside: CallOutside
   /** Longest time of one attempt of a task, whose calls may never come back. */

@@ -70,7 +70,7 @@ export function forStage<Port extends { readonly name: string }>(
 }
 
 /** @param isRepeatable Calls that change nothing when repeated are tried again after the faults of a network. */
-function toStageError(
+export function toStageError(
   error: unknown,
   isRepeatable: boolean,
   { service, name }: { service: ServiceName; name: string },

@@ -11,7 +11,7 @@ import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { createExpressionMeter } from './expressions/evaluator.ts'
 import { executionScope } from './expressions/scopes.ts'
 import { evaluateTree } from './expressions/template.ts'
-import { forStage, type StageBinding } from './for-stage.ts'
+import { forStage, type StageBinding, toStageError } from './for-stage.ts'
 import { actingUsers, identityHeaders } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
@@ -79,6 +79,13 @@ export function createTaskContext(
         .flatMap((id) => (id === execution.id ? [] : (options.store.load(id) ?? []))),
     prepareExecution: async (definition) =>
       prepareChild(definition, execution, await headersOf(), options),
+    deployRevision: async (order) => {
+      try {
+        return await options.apps?.().deployRevision(order, await binding.caller())
+      } catch (error) {
+        throw toStageError(error, false, { service: 'orca', name: 'the engine' })
+      }
+    },
     cancelExecution: (id, canceledBy) => cancelOther(engine, { execution, stage }, id, canceledBy),
     reveal: (value) => revealForStage(value, { execution, stage }, options),
   }

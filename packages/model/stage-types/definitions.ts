@@ -60,6 +60,17 @@ const appFields = [
 const applications = stagesOf('Applications')
 const definitions = stagesOf('Definitions')
 
+export const deployRevision = applications.pipeline(
+  'deployRevision',
+  'Deploy a revision',
+  'Deploys what was pushed to the repository of an app, by its app file: the branch to the first environment, others as previews.',
+  [
+    text('repository', 'Address of the Git repository.', { required: true }),
+    text('branch', 'That is deployed to the first environment of the file.', { default: 'main' }),
+    text('artifactAccount', 'Artifact account for Git, whose login is used.'),
+  ],
+)
+
 export const savePipeline = definitions.both(
   'savePipeline',
   'Save a pipeline',
@@ -93,6 +104,7 @@ export const updatePipeline = definitions.both(
 )
 
 export const definitionStages: readonly StageDescription[] = [
+  deployRevision,
   ...['createApplication', 'updateApplication', 'upsertApplication'].map((type) =>
     applications.task(
       type,

@@ -650,6 +650,12 @@ export const infrastructureStages: readonly StageDescription[] = [
     ],
   ),
   traffic.task(
+    'deleteVolumes',
+    'Delete volumes',
+    'Deletes the volumes of a cluster that runs nothing, with their backups.',
+    [...placeFields, text('cluster', 'The cluster.', { required: true })],
+  ),
+  traffic.task(
     'deleteSecurityGroup',
     'Delete a security group',
     'Deletes a security group that no server group uses.',

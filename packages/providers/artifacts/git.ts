@@ -80,7 +80,7 @@ function parseArtifact({
 }
 
 /** The commit is never checked out: nothing of it becomes a file. */
-async function fetchFromRepository(
+export async function fetchFromRepository(
   artifact: RepositoryArtifact,
   account: GitAccount,
   outside: OutsideSettings,

@@ -47,7 +47,7 @@ import {
 import { artifactContent } from './artifacts.ts'
 import { clusterByPlace, clustersByAccount, runningApplications, targetByWord } from './clusters.ts'
 import { tagsOfEntities } from './entity-tags.ts'
-import { changedPaths, gitRefs } from './git-reads.ts'
+import { archiveOf, changedPaths, gitRefs } from './git-reads.ts'
 import { allAccounts, knownOperations, securityGroupByName, statisticsOfGroup } from './lookups.ts'
 import {
   clusterManifests,
@@ -214,6 +214,7 @@ export function createPort(infrastructure: EmbeddedInfrastructure): Infrastructu
       versions: async (artifact) => versionsOfArtifact(artifact, infrastructure),
       digests: async (artifact, versions) => digestsOfArtifact(artifact, versions, infrastructure),
       gitRefs: async (repository, known) => gitRefs(repository, known, context),
+      archive: async (repository, revision) => archiveOf(repository, revision, context),
       changedPaths: async (repository, push) => changedPaths(repository, push, context),
     },
   }

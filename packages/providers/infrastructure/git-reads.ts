@@ -4,7 +4,7 @@ import type { GitAccount } from '@fairlead/base/outside/git-access.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { PolledRepository, VersionReads } from '@fairlead/ports/infrastructure.ts'
-import { gitArtifacts } from '../artifacts/git.ts'
+import { fetchFromRepository, gitArtifacts } from '../artifacts/git.ts'
 import { checkCommit, checkRef, GitMirrors } from '../artifacts/git-mirrors.ts'
 import { digestOf, GitRefReader, type GitRepository } from '../artifacts/git-refs.ts'
 
@@ -53,6 +53,17 @@ export async function changedPaths(
 ): Promise<string[]> {
   const push = { ref: checkRef(ref), before: checkCommit(before), after: checkCommit(after) }
   return readers(context).mirrors.changedPaths(repositoryOf(wanted, context), push)
+}
+
+/** @throws {PortError} naming the repository and what Git says */
+export async function archiveOf(
+  wanted: PolledRepository,
+  revision: string,
+  context: BackendContext,
+): Promise<Buffer> {
+  const { url, account } = repositoryOf(wanted, context)
+  const artifact = { url, revision, path: undefined, isFile: false }
+  return fetchFromRepository(artifact, account, context.settings.outside)
 }
 
 /** @throws {PortError} 400 naming the accounts */

@@ -1,5 +1,6 @@
 /** Volumes: directories of a cluster that stay when its versions go, with copies from before each change of version. */
 import { closeSync, constants, existsSync, openSync, readdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import { volumesFolderName } from '@fairlead/base/names/agent-files.ts'
@@ -127,6 +128,11 @@ export class Volumes {
         cause,
       })
     }
+  }
+
+  /** With their backups. */
+  async remove(cluster: ResourceKey): Promise<void> {
+    await rm(rootOf(this.#options.dataDir, cluster), { recursive: true, force: true })
   }
 
   /** As the details of a server group show them; sizes follow once they are measured. */

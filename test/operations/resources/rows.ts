@@ -106,6 +106,17 @@ export const definitionRows: Row[] = [
     ask: 'DELETE /apps/web/domains/a.example',
     call: 'clouddriver DELETE /apps/web/domains/a.example',
   },
+  {
+    id: 'connectApp',
+    ask: 'PUT /apps/web/connection',
+    body: { repository: 'https://git.example/web.git' },
+    call: 'orca PUT /apps/web/connection',
+  },
+  {
+    id: 'disconnectApp',
+    ask: 'DELETE /apps/web/connection',
+    call: 'orca DELETE /apps/web/connection',
+  },
   { id: 'ejectApp', ask: 'POST /apps/web/eject', call: 'orca POST /apps/web/eject' },
   {
     id: 'listApplicationSecretsUsingGET',

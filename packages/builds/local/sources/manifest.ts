@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
+import { isForeign, ownFolder } from '@fairlead/model/app-file/sent-files.ts'
 import { z } from 'zod'
 
 export const digestPattern = /^[0-9a-f]{64}$/
@@ -33,9 +34,6 @@ export interface SourceBounds {
   readonly maxFiles: number
 }
 
-/** Of the folder that may also be the data directory of an instance. */
-const ownFolder = '.fairlead'
-const ownFiles: ReadonlySet<string> = new Set([`${ownFolder}/app.yml`, `${ownFolder}/build.yml`])
 const mebibyte = 1024 * 1024
 
 /** @throws {PortError} 400 for paths and links that leave the folder, 413 beyond the bounds */
@@ -109,10 +107,6 @@ function checkPaths({ files, links }: Manifest): void {
     if (!isWithinFolder(path, target))
       throw refused(path, `is a link to ${target}, which leads out of the folder`)
   }
-}
-
-function isForeign(path: string): boolean {
-  return path.split('/')[0] === ownFolder && !ownFiles.has(path)
 }
 
 function isPlainPath(path: string): boolean {

@@ -24,6 +24,7 @@ import { createGunzip } from 'node:zlib'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { isSent } from '@fairlead/model/app-file/sent-files.ts'
 import { toStorageError } from '@fairlead/ports/storage-error.ts'
 import type { ReadEntry } from 'tar'
 import {
@@ -111,6 +112,25 @@ export class SourceStore {
       if (state.complete) await this.#sweep(application)
       return state
     })
+  }
+
+  /** The files of an archive as a source, such as a revision of a repository has them. @returns its id @throws {PortError} 400, 413, 507 */
+  async keepArchive(application: string, archive: Buffer): Promise<string> {
+    const manifest = await listArchive(archive)
+    const { source, complete } = await this.begin(application, JSON.stringify(manifest))
+    if (!complete) await this.#receiveAll(application, source, archive)
+    return source
+  }
+
+  async #receiveAll(application: string, id: string, archive: Buffer): Promise<void> {
+    const missing = await this.#missingOf(application, await this.#require(application, id))
+    const wanted = new Map(missing.map((file) => [file.sha256, file.size]))
+    const receiver = new ContentReceiver(wanted, this.#contents(application), { skipsOthers: true })
+    try {
+      await readArchive(piecesOf(archive), Number.POSITIVE_INFINITY, receiver)
+    } catch (error) {
+      throw toStorageError(error as Error)
+    }
   }
 
   /** @throws {PortError} 404 */
@@ -275,10 +295,16 @@ async function inParts<T>(all: readonly T[], work: (one: T) => Promise<void>): P
 class ContentReceiver {
   readonly #wanted: ReadonlyMap<string, number>
   readonly #folder: string
+  readonly #skipsOthers: boolean
   #current: { file: number; place: string; hash: ReturnType<typeof createHash> } | undefined
   fault: Error | undefined
 
-  constructor(wanted: ReadonlyMap<string, number>, folder: string) {
+  constructor(
+    wanted: ReadonlyMap<string, number>,
+    folder: string,
+    { skipsOthers = false }: { readonly skipsOthers?: boolean } = {},
+  ) {
+    this.#skipsOthers = skipsOthers
     this.#wanted = wanted
     this.#folder = folder
   }
@@ -313,6 +339,10 @@ class ContentReceiver {
     const { hash, place } = this.#current
     const digest = hash.digest('hex')
     const size = this.#wanted.get(digest)
+    if (size === undefined && this.#skipsOthers) {
+      this.close()
+      return
+    }
     if (size === undefined || statSync(place).size !== size)
       throw new PortError(
         400,
@@ -334,10 +364,47 @@ class ContentReceiver {
   }
 }
 
+interface EntryReceiver {
+  readonly fault: Error | undefined
+  take(entry: ReadEntry): void
+  close(): void
+}
+
+/** Lists files and links. Of what `fairlead deploy` never sends, nothing is listed. */
+class ManifestReader implements EntryReceiver {
+  readonly fault = undefined
+  readonly files: SourceFile[] = []
+  readonly links: Manifest['links'] = []
+
+  take(entry: ReadEntry): void {
+    const { path, type, mode = 0o644, size } = entry
+    if (!isSent(path) || !/File$|^SymbolicLink$/.test(type)) return void entry.resume()
+    if (type === 'SymbolicLink') {
+      this.links.push({ path, target: String(entry.linkpath) })
+      return void entry.resume()
+    }
+    const hash = createHash('sha256')
+    entry.on('data', (piece) => hash.update(piece))
+    entry.on('end', () => this.files.push({ path, mode, size, sha256: hash.digest('hex') }))
+  }
+
+  close(): void {}
+}
+
+async function listArchive(archive: Buffer): Promise<Manifest> {
+  const reader = new ManifestReader()
+  await readArchive(piecesOf(archive), Number.POSITIVE_INFINITY, reader)
+  return { files: reader.files, links: reader.links }
+}
+
+async function* piecesOf(archive: Buffer): AsyncIterable<Uint8Array> {
+  yield archive
+}
+
 async function readArchive(
   archive: AsyncIterable<Uint8Array>,
   maxBytes: number,
-  receiver: ContentReceiver,
+  receiver: EntryReceiver,
 ): Promise<void> {
   const { Parser } = await import('tar')
   const parser = new Parser({ strict: true, onReadEntry: (entry) => receiver.take(entry) })

@@ -29,6 +29,7 @@ const toContent = shape({
   branch: asGiven,
   tag: asGiven,
   pathsUnknown: asGiven,
+  isDeletion: isTrue,
   pollKey: textOf,
   repoProject: textOf,
   slug: textOf,
@@ -55,10 +56,10 @@ export const gitKind: TriggerKind = {
     return [...repositories.map((name) => nameOf(source, name)), nameOf(source, repoProject, slug)]
   },
   refuses(trigger, event) {
-    const { action } = toContent(event.content)
+    const { action, isDeletion } = toContent(event.content)
     const { events, project, repository, secret, poll } = toTrigger(trigger)
     const isAny =
-      events.length === 0 ||
+      (events.length === 0 && !isDeletion) ||
       (event.isObserved === true && events.some((each) => /push|refs_changed/.test(each)))
     if (!isAny && !events.includes(action))
       return `The action "${action}" is not among the trigger's events.`

@@ -9,6 +9,7 @@ import { createBuildStages } from './builds/build-stages.ts'
 import type { ScriptSettings } from './builds/settings.ts'
 import { canaryStages } from './canaries/kayenta-canary.ts'
 import { checkPreconditionsStage } from './check-preconditions.ts'
+import { deployRevisionStage } from './deploy-revision.ts'
 import { evaluateVariablesStage } from './evaluate-variables.ts'
 import { executionWindowStage } from './execution-window.ts'
 import { bakeStage } from './infrastructure/bake.ts'
@@ -52,6 +53,7 @@ import { webhookStage } from './webhook.ts'
 const types: readonly StageType[] = [
   checkPreconditionsStage,
   dependsOnExecutionStage,
+  deployRevisionStage,
   evaluateVariablesStage,
   executionWindowStage,
   manualJudgmentStage,

@@ -19,6 +19,7 @@ import type { StoredDefinitions } from '@fairlead/ports/definitions.ts'
 import type { Infrastructure, Operations } from '@fairlead/ports/infrastructure.ts'
 import type { Rights } from '@fairlead/ports/rights.ts'
 import type { Revealed } from '@fairlead/ports/secrets.ts'
+import type { RevisionOrder } from '../app-revisions.ts'
 import type { AnswerSource } from '../expressions/answers.ts'
 import type { PortOfStage } from '../for-stage.ts'
 import { conditionKey, type Execution, type Stage, type StagePlace } from '../model.ts'
@@ -159,6 +160,8 @@ export interface TaskContext {
   activeRuns(): readonly Execution[]
   /** Builds a run of a stored pipeline, not yet started: hand it to `TaskResult.start`. */
   prepareExecution(definition: JsonObject): Promise<Execution>
+  /** @returns the execution that deploys it; undefined: nothing is to be done @throws {StageError} */
+  deployRevision(order: RevisionOrder): Promise<string | undefined>
   /** Leaves it alone where a user who cancelled or steered this execution may not control that one. */
   cancelExecution(id: string, canceledBy: string): Promise<void>
   /** Zone of execution windows, an IANA name. */

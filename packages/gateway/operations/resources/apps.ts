@@ -177,6 +177,26 @@ const DomainRequest = model('AppDomainRequest', {
     .describe('Gets the requests, such as shop-web. May be left out where there is one.'),
 })
 
+const ConnectionRequest = model('AppConnectionRequest', {
+  repository: z.string().describe('Address of a Git repository.'),
+  branch: nonEmpty
+    .nullish()
+    .describe('That is deployed to the first environment; main unless given.'),
+  source: z
+    .enum(['github', 'gitlab', 'bitbucket', 'gitea', 'forgejo', 'gogs', 'git'])
+    .nullish()
+    .describe('Host of the repository; git for one without webhooks.'),
+  account: nonEmpty.nullish().describe('Artifact account for Git; public repositories need none.'),
+})
+const Connection = model('AppConnection', 'A repository whose pushes deploy an app.', {
+  application: z.string(),
+  repository: z.string(),
+  branch: z.string(),
+  source: z.string(),
+  webhook: z.string().describe('Path on this server for webhooks of the host.'),
+  secret: z.string().describe('For webhooks; no operation shows it again.'),
+})
+
 const TaskOfApp = z.string().nullable().describe('Id of the task that does it.')
 
 const apps = operationsWith({ errors: invalid })
@@ -303,6 +323,21 @@ export const appOperations: Operation[] = [
     answer: SecretUse,
     errors: { 404: 'The definition store is external and keeps no secrets.' },
     cost: 5,
+  }),
+  known.put('connectApp', `${path}/connection`, 'Connect an app with its repository', {
+    demands: writesApplication,
+    description:
+      'A push to the branch does what a deployment of its folder does: by a pipeline with a git trigger that looks at the repository from ' +
+      'time to time, and at once by webhooks. Where the app file has `preview`, other branches get environments of their own.',
+    forward: `orca ${path}/connection`,
+    body: ConnectionRequest,
+    answer: Connection,
+    errors: { 409: 'The app is ejected, or has a pipeline of that name.' },
+  }),
+  known.remove('disconnectApp', `${path}/connection`, 'Disconnect an app from its repository', {
+    demands: writesApplication,
+    forward: `orca ${path}/connection`,
+    answer: z.looseObject({ application: z.string(), disconnected: z.boolean() }),
   }),
   known.post('ejectApp', `${path}/eject`, 'Eject an app', {
     demands: writesApplication,

@@ -9,6 +9,7 @@ import type { LocalOperations, OperationParts } from './parts.ts'
 import { localSecurityGroupOperations } from './security-groups.ts'
 import { localServerGroupOperations } from './server-groups.ts'
 import { localSnapshotOperations } from './snapshots.ts'
+import { localVolumeOperations } from './volumes.ts'
 
 const operations: LocalOperations = {
   ...creationOperations,
@@ -19,6 +20,7 @@ const operations: LocalOperations = {
   ...localJobOperations,
   ...localImageOperations,
   ...localSnapshotOperations,
+  ...localVolumeOperations,
 }
 
 export function openOperations(parts: OperationParts): OperationTypes {

@@ -55,6 +55,15 @@ export function pushedCommit(ref: string, after: string, tagged: string): string
   return isNoCommit(after) || !ref.startsWith(tagPrefix) ? after : tagged || after
 }
 
-export function unlessDeleted(change: GitChange): GitChange | undefined {
-  return isNoCommit(change.hash) ? undefined : change
+/** Of a deleted branch, its end, which triggers have to ask for; of a deleted tag nothing. */
+export function orDeletion(change: GitChange): GitChange | undefined {
+  if (!isNoCommit(change.hash)) return change
+  const { repoProject, slug, branch, repositories, ref = '' } = change
+  if (!ref.startsWith(branchPrefix)) return undefined
+  return {
+    ...{ repoProject, slug, branch, hash: '', action: deletion, isDeletion: true },
+    ...(repositories !== undefined && { repositories }),
+  }
 }
+
+export const deletion = 'branch:delete'

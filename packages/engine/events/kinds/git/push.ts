@@ -20,10 +20,10 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import {
   type GitChange,
   isNoCommit,
+  orDeletion,
   pushedCommit,
   refFields,
   toBranch,
-  unlessDeleted,
 } from './change.ts'
 import { repositoryName } from './repository-name.ts'
 
@@ -91,7 +91,7 @@ export function readGithub(
   if (refType === 'branch') return { ...place, hash: '', branch: ref, action: `branch:${event}` }
   // Comments and issues name no commit.
   if (event !== '' && event !== 'push') return undefined
-  return unlessDeleted({ ...place, repoProject: owner.name, ...ofPush(push, mostOfGithub) })
+  return orDeletion({ ...place, repoProject: owner.name, ...ofPush(push, mostOfGithub) })
 }
 
 /** A created branch is pushed, too; whatever else is no push and no pull request starts nothing. */
@@ -106,13 +106,13 @@ export function readGitea(payload: JsonObject): GitChange | undefined {
   }
   if (pullRequest !== undefined) return { ...place, ...ofPullRequest(push, pullRequest) }
   // The test of a connection pushes what is there.
-  return after === '' || after === before ? undefined : unlessDeleted({ ...place, ...ofPush(push) })
+  return after === '' || after === before ? undefined : orDeletion({ ...place, ...ofPush(push) })
 }
 
 export function readGitlab(payload: JsonObject): GitChange | undefined {
   const push = toPush(payload)
   const { project, ref, kind: action, after, checkout } = push
-  return unlessDeleted({
+  return orDeletion({
     repoProject: project.namespace,
     slug: project.name,
     hash: pushedCommit(ref, after, checkout),
@@ -150,7 +150,7 @@ export function readPlain(payload: JsonObject): GitChange | undefined {
       ? { pathsUnknown: 'The changed files are unknown: the hook sends none.' }
       : { paths }
   const place = { repoProject, slug, repositories: [name] }
-  return unlessDeleted({
+  return orDeletion({
     ...place,
     hash,
     branch: toBranch(ref),

@@ -20,6 +20,7 @@ const plainOperations = [
     'updateSecurityGroupsForServerGroup',
     'upsertImageTags',
     'deleteImage',
+    'deleteVolumes',
   ],
   ...[
     'saveSnapshot',
