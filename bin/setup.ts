@@ -1,9 +1,12 @@
 /** `fairlead setup server`: a server of one's own, from the packages to the address to open. May be repeated. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { fieldAt, textOf } from '@fairlead/base/json/values.ts'
+import { readHost } from '@fairlead/base/names/host-name.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import {
   checkMachine,
@@ -19,6 +22,7 @@ import {
 
 export const usage = `Usage: fairlead setup server [options]
 
+  --host HOST       address of Fairlead itself, with a certificate; its DNS record has to lead to this machine
   --email ADDRESS   where Let's Encrypt may write to; given, hosts of applications get certificates
   --dry-run         print what would be written, and change nothing
 
@@ -27,6 +31,7 @@ administrator, starts everything, and prints the address to open. What exists st
 `
 
 const options = {
+  host: { type: 'string' },
   email: { type: 'string' },
   'dry-run': { type: 'boolean', default: false },
 } as const
@@ -40,7 +45,8 @@ export async function run(args: readonly string[]): Promise<number> {
   choose({ server: true }, positionals[0] ?? '', 'setup')
   const email = checkedEmail(values.email)
   const program = programWords()
-  const files = filesFor(program, configOf(email))
+  const host = checkedHost(values.host)
+  const files = filesFor(program, configOf(email, host))
   if (values['dry-run']) {
     say(files.map(({ path, text }) => `# ${path}\n${text}`).join('\n'))
     return 0
@@ -55,7 +61,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   const password = createAdministrator(program)
   execFileSync('systemctl', ['enable', '--now', 'fairlead'], { stdio: 'inherit' })
-  say(lastWords(password))
+  say(lastWords(password, servedHost()))
   return 0
 }
 
@@ -67,10 +73,33 @@ function checkedEmail(written: string | undefined): string | undefined {
   throw new Misuse('setup', `--email "${written}" is no address, such as you@example.com.`)
 }
 
-function configOf(email: string | undefined): string {
+/** @throws {Misuse} */
+function checkedHost(written: string | undefined): string | undefined {
+  if (written === undefined) return undefined
+  const host = readHost(written)
+  if (typeof host === 'object' && !host.name.startsWith('*.')) return host.name
+  throw new Misuse('setup', `--host "${written}" is no host, such as fairlead.example.com.`)
+}
+
+/** As the configuration has it, which may be one that was there before. */
+function servedHost(): string | undefined {
+  const settings: unknown = parse(readFileSync(configFile, 'utf8'))
+  return textOf(fieldAt(settings, standalone.provider, 'front', 'instance-host'))
+}
+
+function configOf(email: string | undefined, host: string | undefined): string {
+  const acme = {
+    ...(email !== undefined && { email }),
+    ...(host !== undefined && { directory: 'letsencrypt' }),
+  }
+  const front = {
+    ...(host !== undefined && { 'instance-host': host }),
+    ...(Object.keys(acme).length > 0 && { acme }),
+  }
   const settings = {
+    ...(host !== undefined && { server: { 'forward-headers-strategy': 'native' } }),
     local: {
-      ...(email !== undefined && { front: { acme: { email } } }),
+      ...(Object.keys(front).length > 0 && { front }),
       accounts: [{ name: standalone.account, front: { address: '0.0.0.0', http: 80, https: 443 } }],
     },
   }
@@ -113,7 +142,7 @@ function createAdministrator(program: readonly string[]): string | undefined {
   return password
 }
 
-function lastWords(password: string | undefined): string {
+function lastWords(password: string | undefined, host: string | undefined): string {
   const login =
     password === undefined
       ? []
@@ -123,8 +152,14 @@ function lastWords(password: string | undefined): string {
         ]
   return [
     '',
-    `Open http://127.0.0.1:${port} from your machine through SSH:`,
-    `  ssh -L ${port}:127.0.0.1:${port} ${hostname()}`,
+    ...(host === undefined
+      ? [
+          `Open http://127.0.0.1:${port} from your machine through SSH:`,
+          `  ssh -L ${port}:127.0.0.1:${port} ${hostname()}`,
+        ]
+      : [
+          `Open https://${host} as soon as it has its certificate, a minute after its DNS record is right.`,
+        ]),
     ...login,
     ...firewallHint(),
   ].join('\n')

@@ -154,10 +154,11 @@ FAIRLEAD_DATA_DIR=/var/lib/fairlead/data setpriv --reuid fairlead --regid fairle
 END
 chmod +x /mnt/bin/systemctl
 PATH=/mnt/bin:$PATH
-setup() { "$2" /opt/fairlead/bin/fairlead.js setup server --email ops@example.com; }
+setup() { "$2" /opt/fairlead/bin/fairlead.js setup server --email ops@example.com --host Fairlead.example; }
 cd /
 setup "$@" | tee /mnt/first
 until curl --silent http://127.0.0.1:8084/health | grep -q UP; do sleep 0.2; done
+until curl --silent --header 'Host: fairlead.example' http://127.0.0.1/health | grep UP; do sleep 0.2; done
 password=$(sed -n 's/^Log in as admin with //p' /mnt/first)
 curl --silent --fail --user "admin:$password" http://127.0.0.1:8084/auth/user | grep -o '"username":"admin"'
 echo again
@@ -180,6 +181,8 @@ test('app-scenario 136: a server is set up once, however often', (t) => {
   assert.match(first, /^Created the user fairlead\.$/m, stderr)
   assert.match(first, /^Wrote \/etc\/fairlead\/fairlead\.yml\.$/m)
   assert.match(first, /^"username":"admin"$/m)
+  assert.match(first, /^Open https:\/\/fairlead\.example as soon as it has its certificate/m)
+  assert.match(first, /"status":"UP"|UP/)
   assert.match(again, /^The user fairlead exists\.$/m, stderr)
   assert.equal(again.match(/is up to date\.$/gm)?.length, 4, again)
   assert.match(again, /^There are users already; none was created\.$/m)

@@ -76,8 +76,10 @@ export class FrontCertificates {
       ): void {
         const host = servername.toLowerCase()
         const challenge = certificates.#challengeContext(host)
-        const isChallenge = this.isChallenge === true
-        const context = isChallenge ? challenge : (certificates.#find(host)?.context ?? challenge)
+        // With TLS 1.2 the protocol is chosen later.
+        const isOpen = this.isChallenge ?? this.getProtocol() !== 'TLSv1.3'
+        const own = this.isChallenge ? undefined : certificates.#find(host)?.context
+        const context = own ?? (isOpen ? challenge : undefined)
         if (context === undefined) use(new Error(`no certificate for ${host}`))
         else use(null, context)
       },
@@ -85,9 +87,13 @@ export class FrontCertificates {
         this: ChallengedSocket,
         { servername, protocols: offered }: { servername: string; protocols: string[] },
       ): string | undefined {
+        const host = (servername || '').toLowerCase()
         if (!offered.includes(challengeProtocol))
-          return protocols.find((protocol) => offered.includes(protocol))
-        const context = certificates.#challengeContext((servername || '').toLowerCase())
+          // No client but an authority gets the certificate of a challenge.
+          return (
+            certificates.#find(host)?.context && protocols.find((each) => offered.includes(each))
+          )
+        const context = certificates.#challengeContext(host)
         if (context === undefined) return undefined
         this.isChallenge = true
         this.setKeyCert(context)

@@ -305,6 +305,12 @@ export class Desired {
     return this.#revision
   }
 
+  /** The agent takes a state from its first revision on, and settings may want something before anything is deployed. */
+  begin(): void {
+    if (this.#revision > 0) return
+    inTransaction(this.#db, () => this.#store([]))
+  }
+
   isEmpty(): boolean {
     return (
       this.#tables.instances.size === 0 &&

@@ -337,6 +337,7 @@ export class LocalProvider implements CloudProvider {
 
   start(): void {
     this.parts.desired.transact(() => this.#secrets.reseal(this.parts.desired))
+    if (this.parts.settings.front.instanceHost !== undefined) this.parts.desired.begin()
     this.#endAttached()
     this.parts.reconciler.start()
     this.#certificates?.start()

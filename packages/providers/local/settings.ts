@@ -307,7 +307,16 @@ export function toLocalSettings(
   reportUnknownUsers(accounts, report)
   for (const certificate of certificates) checkCertificate(certificate, accounts, report)
   /** No load balancer and no instance gets Fairlead's own ports, also while it is stopped. */
-  return { ...settings, acme, accounts, instanceTypes, ownPorts }
+  const front = {
+    ...settings.front,
+    hosts: [...reservedHosts(settings.front), ...settings.front.hosts],
+  }
+  return { ...settings, front, acme, accounts, instanceTypes, ownPorts }
+}
+
+/** No application gets the host of Fairlead itself. */
+function reservedHosts({ instanceHost: pattern }: { readonly instanceHost?: string | undefined }) {
+  return pattern === undefined ? [] : [{ pattern }]
 }
 
 /** Loads the files, so that an error is known before a load balancer needs them. */

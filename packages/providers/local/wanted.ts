@@ -22,6 +22,7 @@ import {
   placeKey,
 } from './desired.ts'
 import { allowedSources } from './firewalls.ts'
+import { instanceBalancers } from './front/instance-site.ts'
 import { toDesiredFronts } from './front/wanted-fronts.ts'
 import type { AccountVariables } from './outgoing/account-variables.ts'
 import { type GroupProgram, toLimits } from './program.ts'
@@ -59,9 +60,10 @@ export function toDesiredState(parts: WantedParts): DesiredState {
       ...running.map((instance) => toInstance(instance, parts)),
       ...jobs.map((job) => toJobInstance(job, parts)),
     ],
-    loadBalancers: [...desired.all('balancers')].map((balancer) =>
-      toLoadBalancer(balancer, members, parts),
-    ),
+    loadBalancers: [
+      ...instanceBalancers(parts.settings),
+      ...[...desired.all('balancers')].map((balancer) => toLoadBalancer(balancer, members, parts)),
+    ],
     fronts: toDesiredFronts(parts),
   }
 }

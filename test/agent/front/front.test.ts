@@ -252,6 +252,14 @@ test('a connection for a challenge gets its certificate with TLS 1.2 and 1.3', a
     const client = await rig.handshake({ servername: 'shop.example', maxVersion })
     assert.equal(client.getPeerCertificate().subject.CN, 'shop.example')
   }
+
+  rig.apply([], { http: {}, tls: { 'shop.example': { certificate, key } } })
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const client = { servername: 'shop.example', ALPNProtocols: ['http/1.1'], maxVersion }
+    await assert.rejects(rig.handshake(client), maxVersion)
+    const authority = await rig.handshake({ ...client, ALPNProtocols: ['acme-tls/1'] })
+    assert.equal(authority.getPeerCertificate().subject.CN, 'challenge')
+  }
 })
 
 test('a certificate is replaced while connections stand, and no handshake fails', async (t) => {

@@ -233,20 +233,16 @@ test('events-scenario 41: a delivery that is sent again starts nothing twice', a
   await recording.untilStarts(2)
 })
 
-test('pings, tests and deletions of any host start nothing', async (t) => {
+test('pings and tests of any host start nothing', async (t) => {
   const { send } = await startEvents(t, [])
-  const zeros = '0'.repeat(40)
   const sent: [source: string, body: JsonObject, headers?: Record<string, string>][] = [
     ['gitea', { ...giteaPush, after: before }],
-    ['gitea', { ...giteaPush, after: zeros }],
     ['gitea', { ref: 'develop', ref_type: 'branch', sha: after, repository: giteaPush.repository }],
-    ['github', { ...githubPush, after: zeros, deleted: true }],
     [
       'github',
       { action: 'created', comment: {}, repository: githubPush.repository },
       { 'X-GitHub-Event': 'issue_comment' },
     ],
-    ['gitlab', { ...gitlabPush, after: zeros }],
     ['bitbucket', { test: true }, { 'X-Event-Key': 'diagnostics:ping' }],
   ]
   for (const [source, body, headers] of sent) {
@@ -255,6 +251,18 @@ test('pings, tests and deletions of any host start nothing', async (t) => {
       { eventProcessed: false, eventId: null },
       JSON.stringify(body),
     )
+  }
+})
+
+test('the deletion of a branch starts what waits for it alone', async (t) => {
+  const deleted = { after: '0'.repeat(40), deleted: true }
+  const pushes = { gitea: giteaPush, github: githubPush, gitlab: gitlabPush }
+  for (const [source, body] of Object.entries(pushes)) {
+    const any = await startEvents(t, [{ ...place, source }])
+    assert.match(await any.outcome(source, { ...body, ...deleted }), /"branch:delete" is not among/)
+    const waiting = await startEvents(t, [{ ...place, source, events: ['branch:delete'] }])
+    assert.equal(await waiting.outcome(source, { ...body, ...deleted }), 'started')
+    assert.match(await waiting.outcome(source, body), /is not among/)
   }
 })
 

@@ -61,6 +61,8 @@ const pattern = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+const exactHost = pattern.refine((name) => !name.startsWith('*.'), 'it must be one host')
+
 const HostPattern = z.strictObject({
   pattern: pattern.describe(
     'A host, or `*.example.com` for all below it. Of several that match, the longest decides.',
@@ -86,6 +88,10 @@ export type OwnCertificate = z.output<typeof OwnCertificate>
 export const frontKeys = {
   hosts: setting('local.front.hosts', z.array(HostPattern).default([])).describe(
     'Who may claim hosts of the fronts. Default: a host belongs to the first application that claims it, and wildcards to none.',
+  ),
+  instanceHost: setting('local.front.instance-host', exactHost.optional()).describe(
+    'Host of Fairlead itself, on the front of the first account: it gets a certificate as others do, and no application can have it. ' +
+      '`server.port` has to speak HTTP, and `server.forward-headers-strategy: native` lets it know the address that clients use.',
   ),
   certificates: setting('local.front.certificates', z.array(OwnCertificate).default([])).describe(
     'Own certificates of the fronts, for the names that they contain; read again when the files change. They take precedence.',

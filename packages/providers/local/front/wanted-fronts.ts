@@ -12,6 +12,7 @@ import { type Desired, type LocalBalancer, type LocalSite, placeKey } from '../d
 import { allowedSources } from '../firewalls.ts'
 import type { LocalAccountSettings, LocalSettings } from '../settings.ts'
 import { toDesiredCertificates, toDesiredChallenges } from './desired-certificates.ts'
+import { instanceSite } from './instance-site.ts'
 import { type FrontPlace, hostsOfCertificate, type OwnCertificate } from './settings.ts'
 
 export const defaultLimits: FrontLimits = {
@@ -26,14 +27,15 @@ const nothing: LocalSite = { rules: [], redirects: [], limits: {} }
 
 interface Parts {
   readonly desired: Desired
-  readonly settings: Pick<LocalSettings, 'accounts' | 'front'>
+  readonly settings: Pick<LocalSettings, 'accounts' | 'front' | 'ownPorts'>
   readonly dataDir: string
 }
 
 /** Undefined while no load balancer has a host: then the ports are closed. */
 export function toDesiredFronts(parts: Parts): DesiredFronts | undefined {
   const { desired, settings, dataDir } = parts
-  const places = new Map(settings.accounts.map(({ front }) => [front.address, front]))
+  // Of accounts that share an address, the first one counts.
+  const places = new Map(settings.accounts.toReversed().map(({ front }) => [front.address, front]))
   const fronts = [...places.values()]
     .map((place) => toFront(place, parts))
     .filter(({ sites }) => sites.length > 0)
@@ -50,11 +52,12 @@ export function toDesiredFronts(parts: Parts): DesiredFronts | undefined {
 
 function toFront(place: FrontPlace, { desired, settings }: Parts): DesiredFront {
   const accounts = accountsOf(place.address, settings.accounts)
+  const own = place === settings.accounts[0]?.front ? instanceSite(settings) : undefined
   const sites = [...desired.all('balancers')]
     .filter(({ account }) => accounts.has(account))
     .map((balancer) => toSite(balancer, place, desired))
     .filter(({ rules, redirects }) => rules.length + redirects.length > 0)
-  return { id: place.address, ...place, sites }
+  return { id: place.address, ...place, sites: own === undefined ? sites : [own, ...sites] }
 }
 
 function accountsOf(address: string, accounts: readonly LocalAccountSettings[]): Set<string> {

@@ -10,7 +10,7 @@ import { claimHosts, releaseHosts } from '../front/ownership.ts'
 import { hostsOf, siteFields, toSite } from '../front/site-fields.ts'
 import { addressOf, dnsNameOf, isWithin, loopback } from '../machine.ts'
 import type { Reconciler } from '../reconciler.ts'
-import { certificatesOf } from '../settings.ts'
+import { certificatesOf, type LocalSettings } from '../settings.ts'
 import {
   defineOperation,
   flagField,
@@ -249,7 +249,8 @@ function checkListeners(
   const own = placeKey(at(place, name))
   const others = [...desired.all('balancers')].filter((other) => placeKey(other) !== own)
   const range = place.account.loadBalancerPorts
-  const fronts = hasHosts || isFrontOpen(desired) ? settings.accounts.map(({ front }) => front) : []
+  const fronts =
+    hasHosts || isFrontOpen(desired, settings) ? settings.accounts.map(({ front }) => front) : []
   return listeners.map((listener, index) => {
     const number = listener.port
     if (number === undefined) return 'listeners: a listener has no externalPort.'
@@ -275,7 +276,8 @@ function checkListeners(
 }
 
 /** A port of a front is free for others while no load balancer has a host. */
-function isFrontOpen(desired: Desired): boolean {
+function isFrontOpen(desired: Desired, { front }: LocalSettings): boolean {
+  if (front.instanceHost !== undefined) return true
   return [...desired.all('balancers')].some(({ site }) => site !== undefined)
 }
 
