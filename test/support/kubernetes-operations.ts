@@ -52,7 +52,14 @@ export async function startOperations(
   if (plane === undefined) return undefined
   const namespace = await plane.namespace()
   const infrastructure = await startKubernetesInfrastructure(t, {
-    accounts: [{ name: 'k8s', kubeconfigContents: plane.kubeconfig(), ...account }],
+    accounts: [
+      {
+        name: 'k8s',
+        kubeconfigContents: plane.kubeconfig(),
+        versioning: 'clouddriver',
+        ...account,
+      },
+    ],
     general,
     ...(views !== undefined && { views }),
   })

@@ -93,7 +93,11 @@ export async function startPlatform(
     'users: [{username: alice, roles: [ops]}, {username: bob, roles: [readers]}]',
   )
   const kubeconfigFile = plane.kubeconfigFile()
-  const account = (name: string, more: JsonObject) => ({ name, kubeconfigFile, ...more })
+  // The scenarios of Spinnaker: every config map has versions.
+  const account = (name: string, more: JsonObject) => ({
+    ...{ name, kubeconfigFile, versioning: 'clouddriver' },
+    ...more,
+  })
   const settings = {
     header: { enabled: true },
     auth: { 'group-membership': { service: 'file', file: { path: rolesFile } } },

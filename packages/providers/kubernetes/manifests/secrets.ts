@@ -1,5 +1,7 @@
 /** Removal of secret values from objects that results and answers show. */
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { hash } from 'node:crypto'
+import { formatJson } from '@fairlead/base/json/json.ts'
+import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { lastAppliedAnnotation } from './annotations.ts'
 import { withoutField } from './edit.ts'
 
@@ -29,4 +31,33 @@ export function withoutSecretValues<T extends JsonObject>(object: T): T {
 /** As it goes into task results: without what only the API server needs. */
 export function toResult(object: JsonObject): JsonObject {
   return withoutField(withoutSecretValues(object), ['metadata', 'managedFields'])
+}
+
+/** Characters that the objects of a result may have together before long ones are shown by their digest. */
+const longestResult = 1024 * 1024
+const longObject = 16 * 1024
+
+/** As they go into task results; of megabytes, only names, status and digests of the long ones. */
+export function toResults(objects: readonly JsonObject[]): JsonObject[] {
+  const shown = objects.map((object) => {
+    const result = toResult(object)
+    return { result, text: formatJson(result) }
+  })
+  const length = shown.reduce((sum, { text }) => sum + text.length, 0)
+  if (length <= longestResult) return shown.map(({ result }) => result)
+  return shown.map(({ result, text }) => (text.length > longObject ? headOf(result, text) : result))
+}
+
+function headOf({ apiVersion, kind, metadata, status }: JsonObject, text: string): JsonObject {
+  const head = withoutField({ apiVersion, kind, metadata }, [
+    'metadata',
+    'annotations',
+    lastAppliedAnnotation,
+  ])
+  return {
+    ...head,
+    ...(isObject(status) && formatJson(status).length < longObject && { status }),
+    digest: `sha256:${hash('sha256', text, 'hex')}`,
+    bytes: Buffer.byteLength(text),
+  }
 }

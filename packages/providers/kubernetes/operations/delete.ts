@@ -4,10 +4,10 @@ import { asGiven, shape } from '@fairlead/base/json/shape.ts'
 import { numberOf, textsOf } from '@fairlead/base/json/values.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { DeleteOptions } from '../api/cluster-api.ts'
-import { formatFullName, parseKind } from '../kinds.ts'
+import { formatFullName, parseKind, removalStage } from '../kinds.ts'
 import { parseSelectors } from '../manifests/selectors.ts'
 import { defineManifestOperation, type ManifestRun, namesByNamespace } from './parts.ts'
-import { startRemoval } from './remove.ts'
+import { type RemovalOptions, startRemoval } from './remove.ts'
 import { checkChanges, toChange } from './rights.ts'
 import { endShare } from './share-traffic.ts'
 import {
@@ -132,7 +132,7 @@ async function findByLabels(running: ManifestRun, deletion: Deletion): Promise<L
   return found
 }
 
-/** Rights on all of them are checked first, and shares of the traffic end; the task ends when all are gone. */
+/** Rights on all of them are checked first, and shares of the traffic end; what others need goes after them. The task ends when all are gone. */
 export async function deleteAll(
   running: ManifestRun,
   found: readonly LiveTarget[],
@@ -141,6 +141,16 @@ export async function deleteAll(
   await checkChanges(running, found.map(toChange))
   for (const target of found) await endShare(running, target, 'goes')
   const removal = { ...options, limitMs: deletionMs, awaitsOwned: true }
+  const stages = Map.groupBy(found, ({ kind }) => removalStage(kind))
+  for (const stage of [...stages.keys()].sort((one, other) => one - other))
+    await deleteStage(running, stages.get(stage) ?? [], removal)
+}
+
+async function deleteStage(
+  running: ManifestRun,
+  found: readonly LiveTarget[],
+  removal: RemovalOptions,
+): Promise<void> {
   const waits = await callInTurns(found, async (each) => {
     const wait = await aboutObject(describeTarget(running.account, each), () =>
       startRemoval(running, each, removal),

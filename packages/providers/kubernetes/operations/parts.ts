@@ -6,7 +6,7 @@ import { accountOf } from '@fairlead/ports/cloud-values.ts'
 import type { OperationRun, OperationType } from '../../infrastructure/operation-type.ts'
 import { isApiError, isPassing } from '../api/api-error.ts'
 import { parseFullName, printKind } from '../kinds.ts'
-import { toResult } from '../manifests/secrets.ts'
+import { toResults } from '../manifests/secrets.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 
@@ -152,7 +152,7 @@ export function toManifestResult(
   bound: readonly JsonObject[],
 ): JsonObject {
   return {
-    manifests: written.map(({ object }) => toResult(object)),
+    manifests: toResults(written.map(({ object }) => object)),
     manifestNamesByNamespace: namesByNamespace(written),
     createdArtifacts: written.flatMap(({ artifact }) => artifact ?? []),
     boundArtifacts: bound,

@@ -1,13 +1,14 @@
 /** Deletes objects and waits until they and what they own are gone. */
+import { fieldAt, textsOf } from '@fairlead/base/json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import { apiVersionOf, type DeleteOptions, type ListQuery } from '../api/cluster-api.ts'
 import { matchLabelsOf } from '../manifests/selectors.ts'
-import type { KubeObject } from '../objects.ts'
+import { conditionOf, type KubeObject } from '../objects.ts'
 import type { ManifestRun } from './parts.ts'
 import { pollUntil, retrying } from './retry.ts'
 import type { LiveTarget } from './targets.ts'
 
-interface RemovalOptions extends Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'> {
+export interface RemovalOptions extends Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'> {
   readonly limitMs: number
   /** Also waits for what the garbage collector deletes. */
   readonly awaitsOwned?: boolean
@@ -42,26 +43,81 @@ export async function startRemoval(
   const { uid } = live.metadata
   await retrying(running, () => api.remove(place, { propagation, gracePeriodSeconds, uid }))
   running.run.note(`Deleting ${name} …`)
+  const { steady } = running.parts.context
+  const startMs = steady()
   return async () => {
+    let holder: string | undefined
     const isGone = await pollUntil(running, { limitMs }, async () => {
       const found = await api.get(place)
       // Another object may have its name by now.
-      return found === undefined || found.metadata.uid !== uid ? true : undefined
+      if (found === undefined || found.metadata.uid !== uid) return true
+      const holds = describeHolder(name, place, found)
+      if (holds !== undefined && holds !== holder && steady() - startMs > patienceMs) {
+        holder = holds
+        running.run.note(holds)
+      }
+      return undefined
     })
-    if (isGone === undefined)
-      throw new Error(describeRemainder(name, await api.get(place), limitMs))
+    if (isGone === undefined) {
+      const left = await api.get(place)
+      const holds = left === undefined ? undefined : describeHolder(name, place, left)
+      const minutes = Math.round(limitMs / 60_000)
+      throw new Error(
+        `${name} was deleted, and is still there after ${minutes} minutes.${holds === undefined ? '' : ` ${holds}`}`,
+      )
+    }
     lists.forget(live)
     if (needsOwned) await awaitOwned(running, owned, limitMs)
   }
 }
 
-function describeRemainder(name: string, found: KubeObject | undefined, limitMs: number): string {
-  const finalizers = found?.metadata['finalizers']
-  const reason =
-    Array.isArray(finalizers) && finalizers.length > 0
-      ? ` It waits for ${finalizers.join(', ')}.`
-      : ''
-  return `${name} was deleted, and is still there after ${Math.round(limitMs / 60_000)} minutes.${reason}`
+/** Finalizers are named after it. */
+const patienceMs = 10_000
+
+/** Who takes finalizers away; others have a controller of their own. */
+const finalizers: readonly (readonly [pattern: RegExp, remover: string])[] = [
+  [/^foregroundDeletion$|^orphan$/, 'the garbage collector, once what the object owns is gone'],
+  [/(?:pv|pvc)-protection$/, 'Kubernetes, once no pod uses it'],
+  [/load-balancer-cleanup$/, 'the cloud provider, once the load balancer is gone'],
+  [/k8s\.aws/, 'the AWS load balancer controller'],
+  [/^finalizers\.fluxcd\.io$/, 'Flux'],
+  [/argocd\.argoproj\.io/, 'Argo CD'],
+  [/^finalizer\.keda\.sh$/, 'KEDA'],
+  [/job-tracking$/, 'the controller of jobs'],
+  [/^customresourcecleanup\./, 'Kubernetes, once all objects of the kind are gone'],
+  [/^kubernetes$/, 'Kubernetes, once the namespace is empty'],
+]
+
+const namespaceConditions = [
+  'NamespaceDeletionDiscoveryFailure',
+  'NamespaceFinalizersRemaining',
+  'NamespaceContentRemaining',
+]
+
+/** What keeps a deleted object, and the command that ends it; undefined: nothing that it names. */
+function describeHolder(
+  name: string,
+  { resource, namespace }: Removable['place'],
+  found: KubeObject,
+): string | undefined {
+  const own = textsOf(found.metadata['finalizers'])
+  const held = resource.kind === 'Namespace' ? textsOf(fieldAt(found['spec'], 'finalizers')) : []
+  const names = [...own, ...held]
+  if (names.length === 0) return undefined
+  const removers = [...new Set(names.map(removerOf))]
+  const rest = namespaceConditions
+    .map((type) => conditionOf(found, type))
+    .filter((condition) => condition?.status === 'True')
+    .map((condition) => ` ${condition?.message ?? ''}`)
+  const place = namespace === '' ? '' : ` --namespace ${namespace}`
+  const command = `kubectl patch ${resource.plural} ${found.metadata.name}${place} --type=merge --patch '{"metadata":{"finalizers":null}}'`
+  const way =
+    own.length === 0 ? '' : ` If that is gone for good, this releases the object: ${command}`
+  return `${name} is held by the finalizer ${names.join(', ')}, which ${removers.join(' and ')} removes.${rest.join('')}${way}`
+}
+
+function removerOf(finalizer: string): string {
+  return finalizers.find(([pattern]) => pattern.test(finalizer))?.[1] ?? 'its controller'
 }
 
 /** Kinds whose objects the garbage collector deletes with a workload, owners before what they own. */

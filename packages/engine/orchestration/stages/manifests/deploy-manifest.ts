@@ -1,6 +1,6 @@
 /** `deployManifest` and `planManifest`: objects of a cluster as manifests describe them, or what would change. */
 import { shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { definedOf, type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { deploying, failOnError } from '@fairlead/model/stage-types/manifests.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { failureRecord } from '../../machine/failure.ts'
@@ -14,6 +14,7 @@ import { checkCanaryManifests, describeManifestStop, trafficOf } from './canary.
 import { cleanUpSteps } from './clean-up.ts'
 import { manifestStage, operationFields } from './manifest-context.ts'
 import { previewedOnceResolved, resolveStep } from './manifest-source.ts'
+import { packDocuments, packedDocuments } from './packed-documents.ts'
 import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
 import { clearOutputsStep, promoteStep } from './promote-outputs.ts'
 import { stabilizeStep } from './stabilize.ts'
@@ -28,7 +29,8 @@ import {
 
 const resolve = resolveStep('resolveDeploySourceManifest', {
   key: 'manifests',
-  toContext: (manifests) => ({ manifests }),
+  toContext: (manifests) => packDocuments(manifests).context,
+  toOutputs: ({ 'manifests.packed': _packed, ...outputs }) => outputs,
 })
 
 function submitDeployment(operation: 'deployManifest' | 'planManifest'): Step {
@@ -46,13 +48,20 @@ function description(context: TaskContext): JsonObject {
     plan: _plan,
     rollback: _rollback,
     trafficManagement: _traffic,
+    'manifests.packed': _packed,
     ...fields
   } = operationFields(context)
-  const { moniker, manifests } = toFields(fields)
   const settings = context.stage.context
+  const documents = { ...fields, ...definedOf({ manifests: packedDocuments(settings) }) }
+  const { moniker, manifests } = toFields(documents)
   if (trafficStrategyOf(settings) === 'CANARY') checkCanaryManifests(manifests, settings)
   const app = moniker['app'] || context.execution.application
-  return { ...fields, moniker: { ...moniker, app }, source: 'text', ...trafficFields(settings) }
+  return {
+    ...documents,
+    moniker: { ...moniker, app },
+    source: 'text',
+    ...trafficFields(settings),
+  }
 }
 
 const planSteps = [submitDeployment('planManifest'), monitorStep('monitorPlan')]

@@ -14,6 +14,7 @@ import { attempt, type SubmitStep } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { bindableArtifacts, fetchArtifact, hasItsContent, requireArtifact } from './artifacts.ts'
 import { isFromArtifact } from './manifest-context.ts'
+import { packedDocuments } from './packed-documents.ts'
 
 /** YAML as Kubernetes reads it. */
 const yamlForm = { version: '1.1', merges: true } as const
@@ -26,6 +27,8 @@ interface DocumentSource {
   readonly key: 'manifests' | 'patchBody' | 'manifest'
   /** What the documents add to the context. @throws {StageError} */
   readonly toContext: (documents: readonly JsonObject[], stage: Stage) => JsonObject
+  /** What outputs have of it in place of long texts. */
+  readonly toOutputs?: (context: JsonObject) => JsonObject
 }
 
 /** Reads the documents of the stage and the artifacts that may be bound in them; both reach context and outputs. */
@@ -58,7 +61,7 @@ export function previewedOnceResolved(submit: SubmitStep): Step {
 
 function toResult(
   place: StagePlace,
-  { toContext }: DocumentSource,
+  { toContext, toOutputs = (context) => context }: DocumentSource,
   documents: readonly JsonObject[],
 ): TaskResult {
   const artifacts = bindableArtifacts(place)
@@ -66,11 +69,17 @@ function toResult(
   const { context } = place.stage
   // What the author requires is looked up again after a restart.
   const given = context['manifests.required'] ?? context['requiredArtifacts'] ?? []
-  return { status: 'SUCCEEDED', context: { ...found, 'manifests.required': given }, outputs: found }
+  return {
+    status: 'SUCCEEDED',
+    context: { ...found, 'manifests.required': given },
+    outputs: toOutputs(found),
+  }
 }
 
 /** @throws {StageError} when there are none, or one is no object */
 function writtenDocuments({ context }: Stage, key: DocumentSource['key']): JsonObject[] {
+  const packed = key === 'manifests' ? packedDocuments(context) : undefined
+  if (packed !== undefined) return packed
   const value = context[key]
   if (value === undefined || value === null)
     throw new StageError([

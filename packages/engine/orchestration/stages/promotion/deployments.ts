@@ -26,6 +26,7 @@ import type { Stage } from '../../model.ts'
 import { createdClustersOf, kubernetes } from '../infrastructure/cloud-context.ts'
 import { withoutNotes } from '../infrastructure/notes.ts'
 import { withoutResults } from '../manifests/manifest-context.ts'
+import { documentsOf } from '../manifests/packed-documents.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
 import { type PromotionPlaces, settingsOf } from './places.ts'
 
@@ -182,7 +183,11 @@ function formerDeployments(
   return {
     done: done
       .toSorted((a, b) => (b.endTime ?? 0) - (a.endTime ?? 0))
-      .map((stage) => ({ ...toDeployed(stage.context), stage })),
+      .map((stage) => ({
+        ...toDeployed(stage.context),
+        manifests: documentsOf(stage.context),
+        stage,
+      })),
     defined: concerned.flatMap(({ stages }) => stages.flatMap(({ clusters }) => clusters)),
   }
 }
