@@ -17,6 +17,7 @@ import { withEntries, withField } from '../manifests/edit.ts'
 import type { KubeObject } from '../objects.ts'
 import { defineManifestOperation, type ManifestRun, toManifestResult } from './parts.ts'
 import { checkBound } from './prepare.ts'
+import { explainPatchRefusal } from './refusals.ts'
 import { retrying } from './retry.ts'
 import { checkChanges, requireChangeable, toChange } from './rights.ts'
 import {
@@ -176,7 +177,12 @@ function send(
   target: TargetObject,
   { body, type }: Patch,
 ): Promise<KubeObject> {
-  const call = () => running.account.api.patch(target.place, body, { type, fieldManager })
+  const call = () =>
+    running.account.api
+      .patch(target.place, body, { type, fieldManager, isStrict: true })
+      .catch(async (error: unknown) => {
+        throw await explainPatchRefusal(running, target, error)
+      })
   return aboutObject(describeTarget(running.account, target), () =>
     type === 'json' ? call() : retrying(running, call),
   )
@@ -203,6 +209,7 @@ function mergeOf(
       namespace,
       artifacts: firstOfEachArtifact([...requiredArtifacts, ...allArtifacts]),
       matchesImages: parts.settings.imageBinding,
+      references: account.settings.references,
     },
   )
   checkBound(requiredArtifacts, bound)

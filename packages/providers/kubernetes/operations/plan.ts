@@ -1,12 +1,15 @@
 /** Difference between manifests and what is deployed, by a dry run; nothing is written. */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { OperationRun } from '../../infrastructure/operation-type.ts'
 import { isApiError } from '../api/api-error.ts'
+import { parseKind } from '../kinds.ts'
 import { fieldManager } from '../manifests/annotations.ts'
 import { diffObjects, type FieldChange, withMaskedValues } from '../manifests/diff.ts'
 import { withField, withoutField } from '../manifests/edit.ts'
 import { withoutFieldsOf } from '../manifests/managed-fields.ts'
+import { type Reference, referencesIn } from '../manifests/references.ts'
 import { isSecret } from '../manifests/secrets.ts'
 import type { KubeObject } from '../objects.ts'
 import { applyFromClient, loadLive, preparedPlace } from './apply.ts'
@@ -62,9 +65,12 @@ export async function planManifests(
   await checkChanges(running, preparation.services)
   const differences: Difference[] = []
   for (const prepared of preparation.manifests) {
-    const { notes } = prepared
     const difference = await planOne(running, prepared, preparation)
-    differences.push({ ...difference, ...(notes.length > 0 && { warnings: notes }) })
+    const warnings = [
+      ...prepared.notes,
+      ...(await missingReferences(running, prepared, preparation)),
+    ]
+    differences.push({ ...difference, ...(warnings.length > 0 && { warnings }) })
   }
   return differences
 }
@@ -95,6 +101,41 @@ async function planOne(
     const { message } = (await explainRefusal(running, prepared, live, error)) as Error
     return { ...place, change: 'error', fields: [], message }
   }
+}
+
+/** A sentence for each object that it names, and that neither exists nor is deployed with it. */
+async function missingReferences(
+  { account }: ManifestRun,
+  { name, namespace, manifest }: PreparedManifest,
+  { manifests }: Preparation,
+): Promise<string[]> {
+  const { references } = account.settings
+  const wanted = referencesIn(manifest, references).filter(
+    ({ to, isOptional, use }) => to !== 'image' && !isOptional && use !== 'written',
+  )
+  const written = manifests
+    .flatMap((each) => referencesIn(each.manifest, references))
+    .filter(({ use }) => use === 'written')
+  const isExpected = ({ to, name: wantedName }: Reference) =>
+    manifests.some(({ kind, objectName }) => kind.name === to && objectName === wantedName) ||
+    written.some((each) => each.to === to && each.name === wantedName)
+  const missing = await callInTurns(
+    wanted.filter((reference) => !isExpected(reference)),
+    async (reference) => {
+      const { kind, group } = parseKind(reference.to)
+      const resource = await account.api.find({ kind, group })
+      if (resource === undefined) return undefined
+      const place = resource.isNamespaced ? (reference.namespace ?? namespace) : ''
+      const found = await account.api
+        .get({ resource, namespace: place, name: reference.name })
+        // What may not be read may exist.
+        .catch(() => ({}))
+      if (found !== undefined) return undefined
+      const where = place === '' ? '' : ` in ${place}`
+      return `${name} names ${reference.to} ${reference.name}${where} in ${reference.path}, and there is none.`
+    },
+  )
+  return [...new Set(missing.filter((each) => each !== undefined))]
 }
 
 /** Whether its kind or namespace is created by the same deployment. */

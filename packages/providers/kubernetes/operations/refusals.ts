@@ -3,7 +3,7 @@ import { list, or, shape } from '@fairlead/base/json/shape.ts'
 import { isObject, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { nearestName } from '@fairlead/base/names/edit-distance.ts'
 import { type ApiError, isApiError } from '../api/api-error.ts'
-import { collectionPath } from '../api/cluster-api.ts'
+import { type ApiResource, collectionPath } from '../api/cluster-api.ts'
 import {
   describeImmutableChange,
   type ImmutableChange,
@@ -14,7 +14,7 @@ import { isSecret } from '../manifests/secrets.ts'
 import type { KubeObject } from '../objects.ts'
 import type { ManifestRun } from './parts.ts'
 import { type PreparedManifest, toWire } from './prepared.ts'
-import { describeObjectPlace } from './targets.ts'
+import { describeObjectPlace, type TargetObject } from './targets.ts'
 
 /** The task reports the change as its detail. */
 class ImmutableFieldError extends Error {
@@ -61,17 +61,48 @@ async function explainUnknownFields(
   prepared: PreparedManifest,
   error: ApiError,
 ): Promise<unknown> {
-  const fields = unknownFieldsIn(await strictRefusal(running, prepared, error))
+  const { name, namespace, resource } = prepared
+  return unknownFieldsError(running, error, {
+    resource,
+    subject: describeObjectPlace(running.account, name, namespace),
+    message: await strictRefusal(running, prepared, error),
+  })
+}
+
+/** As `explainRefusal`, for a patch, which names all unknown fields. */
+export async function explainPatchRefusal(
+  running: ManifestRun,
+  { name, place }: Pick<TargetObject, 'name' | 'place'>,
+  error: unknown,
+): Promise<unknown> {
+  if (!isApiError(error, 400, 422) || !isAboutUnknownFields(error)) return error
+  const { resource, namespace } = place
+  const subject = describeObjectPlace(running.account, name, namespace)
+  return unknownFieldsError(running, error, { resource, subject, message: error.message })
+}
+
+interface UnknownFields {
+  readonly resource: ApiResource
+  readonly subject: string
+  /** Of the API server. */
+  readonly message: string
+}
+
+async function unknownFieldsError(
+  running: ManifestRun,
+  error: ApiError,
+  { resource, subject, message }: UnknownFields,
+): Promise<unknown> {
+  const fields = unknownFieldsIn(message)
   if (fields.length === 0) return error
-  const schemas = await schemasOf(running, prepared).catch(() => undefined)
-  const { account } = running
-  const subject = describeObjectPlace(account, prepared.name, prepared.namespace)
-  const sentences = fields.map((path) => {
+  const schemas = await schemasOf(running, resource).catch(() => undefined)
+  const words = fields.map((path) => {
     const near = schemas && nearestField(schemas, path)
     return near === undefined ? path : `${path} (did you mean ${near}?)`
   })
+  const [noun, pronoun] = fields.length === 1 ? ['field', 'it'] : ['fields', 'them']
   return new Error(
-    `${subject}: unknown ${fields.length === 1 ? 'field' : 'fields'} ${sentences.join(', ')}. Correct or remove ${fields.length === 1 ? 'it' : 'them'}.`,
+    `${subject}: unknown ${noun} ${words.join(', ')}. Correct or remove ${pronoun}.`,
     { cause: error },
   )
 }
@@ -112,10 +143,7 @@ const toDocument = shape({
   components: shape({ schemas: (value: unknown) => value as JsonObject }),
 })
 
-async function schemasOf(
-  { account }: ManifestRun,
-  { resource }: PreparedManifest,
-): Promise<Schemas> {
+async function schemasOf({ account }: ManifestRun, resource: ApiResource): Promise<Schemas> {
   // The place of the collection's group and version, as `/apis/apps/v1`.
   const group = collectionPath(resource, '').replace(/\/[^/]*$/, '')
   const document = await account.api.read(`/openapi/v3${group}`)
