@@ -268,6 +268,7 @@ export const toDrift = withAll(
     /** Milliseconds since the epoch, or a time as text. */
     since: (value: unknown) =>
       typeof value === 'number' ? new Date(value).toISOString() : textOf(value),
+    deleted: isTrue,
     fields: textsOf,
   }),
 )

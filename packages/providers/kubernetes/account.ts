@@ -1,4 +1,5 @@
 /** An account: its client, its kinds, and what is watched there. */
+import type { DatabaseSync } from 'node:sqlite'
 
 import { BackOff } from '@fairlead/base/concurrency/back-off.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
@@ -8,6 +9,7 @@ import type { Account } from '../infrastructure/model.ts'
 import { AccountClient } from './account-client.ts'
 import { type ApiResource, apiVersionOf, type ClusterApi } from './api/cluster-api.ts'
 import type { SharedConnections } from './api/connections.ts'
+import { DeployedObjects } from './deployed-objects.ts'
 import { OwnRules } from './health/own-rules.ts'
 import { builtInKinds, type Kind, KindTable } from './kinds.ts'
 import type { KubeObject } from './objects.ts'
@@ -33,6 +35,7 @@ export interface AccountOptions {
   readonly connections: SharedConnections
   readonly loads: WorkLine
   readonly log: FastifyBaseLogger
+  readonly db: DatabaseSync
   readonly now: () => number
   /** Called after each change of what lists show, and of the state of the account. */
   readonly changed: () => void
@@ -48,6 +51,7 @@ export class OpenKubernetesAccount implements KubernetesAccount {
   readonly api: ClusterApi
   readonly lists: ListUpdates
   readonly health: AccountHealth
+  readonly deployed: DeployedObjects
   readonly reads: AccountLists
   readonly #options: AccountOptions
   readonly #objects: AccountObjects
@@ -63,6 +67,7 @@ export class OpenKubernetesAccount implements KubernetesAccount {
     this.#options = options
     this.settings = settings
     this.kinds = new KindTable(settings.customResources)
+    this.deployed = new DeployedObjects(options.db, settings.name)
     this.health = { times: provider.health, own: new OwnRules(settings.health), now }
     this.client = new AccountClient({
       account: settings,
@@ -220,6 +225,7 @@ export class OpenKubernetesAccount implements KubernetesAccount {
   #forget(object: KubeObject): void {
     if (isNamespace(object)) this.#namespaces.forget(object)
     this.#watches.forget(object)
+    this.deployed.forget(object)
   }
 }
 

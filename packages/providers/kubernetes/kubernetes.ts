@@ -261,6 +261,7 @@ export class KubernetesProvider implements CloudProvider {
       rejected: () => void this.#renew(settings.name),
       loads: this.#loads,
       log: this.#context.log,
+      db: this.#context.db,
       now: this.#context.now,
       changed: () => this.#changed(),
     })

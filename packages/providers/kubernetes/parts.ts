@@ -1,6 +1,7 @@
 /** What reads and operations of the provider share: its accounts, and what each of them knows. */
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { ClusterApi } from './api/cluster-api.ts'
+import type { DeployedObjects } from './deployed-objects.ts'
 import type { OwnRules } from './health/own-rules.ts'
 import type { HealthTimes } from './health/verdict.ts'
 import type { KindTable } from './kinds.ts'
@@ -35,6 +36,7 @@ export interface KubernetesAccount {
   readonly kinds: KindTable
   readonly lists: ListUpdates
   readonly health: AccountHealth
+  readonly deployed: Pick<DeployedObjects, 'of' | 'record'>
   /** For manifests that name none: that of the kubeconfig's context. Default: `default`. */
   readonly defaultNamespace?: string
 }

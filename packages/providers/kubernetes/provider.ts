@@ -1,6 +1,7 @@
 /** The provider `kubernetes` as a type: it deploys manifests to clusters. */
 
 import type { ProviderType } from '../provider-type.ts'
+import { deployedMigrations } from './deployed-objects.ts'
 import { KubernetesProvider } from './kubernetes.ts'
 import { checkAccounts } from './needed-rights.ts'
 import { metricNames } from './reads/metric-queries.ts'
@@ -10,7 +11,7 @@ const type: ProviderType<typeof kubernetesKeys.keys, KubernetesSettings> = {
   id: 'kubernetes',
   keys: kubernetesKeys.keys,
   toSettings: toKubernetesSettings,
-  migrations: [],
+  migrations: deployedMigrations,
   reloads: true,
   artifactTypes: [
     'kubernetes/configMap',

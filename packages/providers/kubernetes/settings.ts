@@ -12,6 +12,7 @@ import {
   texts,
 } from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
+import { IgnoreRule } from './drift/ignore.ts'
 import { OwnRule } from './health/own-rules.ts'
 import { type Kind, priorities, spinnakerKinds } from './kinds.ts'
 import { toReferenceRule } from './manifests/references.ts'
@@ -147,6 +148,10 @@ const AccountKeys = z.strictObject({
     .array(OwnRule)
     .default([])
     .describe('Rules for the states of kinds, in CEL; they come before those that Fairlead has.'),
+  ignoreDifferences: z
+    .array(IgnoreRule)
+    .default([])
+    .describe('Differences that are no drift, in the form that Argo CD has.'),
   onlySpinnakerManaged: off.describe('Lists show only what was deployed by Fairlead or Spinnaker.'),
   cacheAllApplicationRelationships: off.describe(
     'Raw resources include kinds that no other list has.',

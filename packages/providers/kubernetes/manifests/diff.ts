@@ -81,7 +81,7 @@ function diffLists(
   after: readonly JsonObject[],
   path: string,
 ): FieldChange[] {
-  const key = entryKeys.find((name) => tellsApart(before, name) && tellsApart(after, name))
+  const key = entryKeyOf([before, after])
   const label = (entry: JsonObject, index: number) =>
     key === undefined ? `[${index}]` : `[${key}=${String(entry[key])}]`
   const labelled = (list: readonly JsonObject[]) =>
@@ -90,6 +90,11 @@ function diffLists(
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((entry) =>
     diffValues(old.get(entry), now.get(entry), `${path}${entry}`),
   )
+}
+
+/** The field that tells the entries of all the lists apart; undefined: there is none. */
+export function entryKeyOf(lists: readonly (readonly JsonObject[])[]): string | undefined {
+  return entryKeys.find((name) => lists.every((list) => tellsApart(list, name)))
 }
 
 function tellsApart(list: readonly JsonObject[], name: string): boolean {

@@ -33,6 +33,7 @@ export async function applyManifest(
   try {
     const written = await whenReady(running, prepared, () => write(running, prepared, live))
     running.account.lists.observe(written)
+    if (prepared.objectName !== undefined) running.account.deployed.record(written)
     return written
   } catch (error) {
     throw await explainRefusal(running, prepared, live, error)

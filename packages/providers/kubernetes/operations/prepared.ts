@@ -170,7 +170,7 @@ function withAnnotations(
 const toSecret = shape({ data: objectOf, stringData: maybeObject })
 
 /** An apply does not remove values that were written as texts, since the API server turns them into data. */
-function withDataOfTexts(object: JsonObject): JsonObject {
+export function withDataOfTexts(object: JsonObject): JsonObject {
   const { stringData: _texts, ...rest } = object
   const { data, stringData } = toSecret(object)
   if (!isSecret(object) || stringData === undefined) return object

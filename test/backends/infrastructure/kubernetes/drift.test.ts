@@ -1,7 +1,12 @@
-/** Drift: what others have changed in deployed objects since. */
+/** Drift: what deployed objects no longer have of their manifests. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject } from '../../../../packages/base/json/values.ts'
+import type { JsonObject } from '../../../../packages/base/json/values.ts'
+import {
+  IgnoreRule,
+  withoutIgnored,
+} from '../../../../packages/providers/kubernetes/drift/ignore.ts'
+import type { KubeObject } from '../../../../packages/providers/kubernetes/objects.ts'
 import {
   configMap,
   type Operations,
@@ -9,224 +14,254 @@ import {
   startOperations,
   workload,
 } from '../../../support/kubernetes-operations.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
 
 interface Drifted {
-  readonly account: string
-  readonly namespace: string
   readonly name: string
   readonly manager: string | null
   readonly since: string | null
+  readonly deleted?: boolean
+  readonly note?: string
   readonly fields: readonly string[]
+  readonly changes: readonly { readonly live: unknown; readonly wanted: unknown }[]
 }
 
-function driftOf({ infrastructure, namespace }: Operations, app = 'shop'): Promise<Drifted[]> {
-  return infrastructure.read<Drifted[]>(`/applications/${app}/drift?location=${namespace}`)
-}
-
-/** What is shown in short: name, manager, fields. */
-async function summary(operations: Operations, app?: string) {
-  return (await driftOf(operations, app)).map(({ name, manager, fields }) => [
-    name,
-    manager,
-    fields,
-  ])
-}
-
-function patch(
-  { plane, namespace }: Operations,
-  target: string,
-  body: JsonObject,
-  ...more: string[]
-) {
-  return plane.kubectl(
-    'patch',
-    target,
-    '-n',
-    namespace,
-    '--type=merge',
-    '-p',
-    JSON.stringify(body),
-    ...more,
-  )
-}
-
-const image = 'spec.template.spec.containers[name=main].image'
-
-test('changes by hand are listed with manager and fields', async (t) => {
-  const operations = await startOperations(t)
-  if (operations === undefined) return
-  const { plane, namespace, deploy } = operations
-  const manifests = [
-    workload('Deployment', 'web', { replicas: 1 }),
-    service('front', { app: 'web' }),
-  ]
-  await deploy(manifests)
-  assert.deepEqual(await driftOf(operations), [])
-  await plane.kubectl(
-    'set',
-    'image',
-    'deployment/web',
-    'main=app:9',
-    '-n',
-    namespace,
-    '--field-manager=kubectl-edit',
-  )
-  await patch(
-    operations,
-    'service/front',
-    { metadata: { annotations: { note: 'mine' } } },
-    '--field-manager=alice',
-  )
-  const drift = (await driftOf(operations)).toSorted((one, other) =>
-    one.name.localeCompare(other.name),
-  )
-  assert.deepEqual(
-    drift.map(({ since: _since, ...shown }) => shown),
-    [
-      {
-        account: 'k8s',
-        namespace,
-        name: 'deployment web',
-        manager: 'kubectl-edit',
-        fields: [image],
-      },
-      {
-        account: 'k8s',
-        namespace,
-        name: 'service front',
-        manager: 'alice',
-        fields: ['metadata.annotations.note'],
-      },
-    ],
-  )
-  for (const { since } of drift) assert.match(String(since), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+const unversioned = { annotations: { 'strategy.spinnaker.io/versioned': 'false' } }
+const plain = (apiVersion: string, kind: string, name: string, more: JsonObject): JsonObject => ({
+  apiVersion,
+  kind,
+  metadata: { name },
+  ...more,
 })
-
-test('another deployment ends the drift of its fields', async (t) => {
-  const operations = await startOperations(t)
-  if (operations === undefined) return
-  const { deploy, get } = operations
-  const manifests = [workload('Deployment', 'web', { replicas: 1 })]
-  await deploy(manifests)
-  await patch(
-    operations,
-    'deployment/web',
-    { spec: { replicas: 3, minReadySeconds: 7 } },
-    '--field-manager=kubectl-edit',
-  )
-  assert.deepEqual(await summary(operations), [
-    ['deployment web', 'kubectl-edit', ['spec.minReadySeconds', 'spec.replicas']],
-  ])
-  await deploy(manifests)
-  assert.equal((await get('deployments/web')).spec['replicas'], 1)
-  const left = (await summary(operations)).flatMap(([, , fields]) => fields)
-  assert.equal(left.includes('spec.replicas'), false)
+const target = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }
+const cpu = (value: number) => ({
+  type: 'Resource',
+  resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: value } },
 })
+const memory = {
+  type: 'Resource',
+  resource: { name: 'memory', target: { type: 'Utilization', averageUtilization: 70 } },
+}
 
-test('removed fields are listed without a manager', async (t) => {
-  const operations = await startOperations(t)
-  if (operations === undefined) return
-  const { plane, namespace, deploy } = operations
-  await deploy([
-    {
-      ...service('front', { app: 'web' }),
-      metadata: { name: 'front', labels: { tier: 'edge', kept: 'yes' } },
+/** What a deployment may hold; each with a form that the API server writes in another way. */
+const manifests: readonly JsonObject[] = [
+  workload('Deployment', 'web', {
+    replicas: 1,
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: {
+        containers: [
+          {
+            name: 'main',
+            image: 'app:1',
+            env: [{ name: 'A', value: '1' }],
+            ports: [{ containerPort: 80 }],
+            resources: { requests: { cpu: 0.1, memory: '1024Mi' }, limits: {} },
+          },
+        ],
+      },
     },
-  ])
-  await plane.kubectl('label', 'service/front', 'tier-', '-n', namespace)
-  assert.deepEqual(await summary(operations), [['service front', null, ['metadata.labels.tier']]])
-})
+  }),
+  workload('StatefulSet', 'db', { serviceName: 'db', replicas: 1 }),
+  workload('DaemonSet', 'agent', {}),
+  service('front', { app: 'web' }),
+  configMap('conf', { color: 'red', size: '1' }, unversioned),
+  plain('v1', 'Secret', 'login', {
+    metadata: { name: 'login', ...unversioned },
+    stringData: { user: 'bob' },
+  }),
+  plain('v1', 'ServiceAccount', 'robot', { metadata: { name: 'robot', creationTimestamp: null } }),
+  plain('v1', 'PersistentVolumeClaim', 'disk', {
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1024Mi' } } },
+  }),
+  plain('rbac.authorization.k8s.io/v1', 'Role', 'reader', {
+    rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
+  }),
+  plain('rbac.authorization.k8s.io/v1', 'RoleBinding', 'reader', {
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' },
+    subjects: [{ kind: 'ServiceAccount', name: 'robot' }],
+  }),
+  plain('networking.k8s.io/v1', 'Ingress', 'edge', {
+    spec: { defaultBackend: { service: { name: 'front', port: { number: 80 } } } },
+  }),
+  plain('networking.k8s.io/v1', 'NetworkPolicy', 'closed', { spec: { podSelector: {} } }),
+  plain('policy/v1', 'PodDisruptionBudget', 'web', {
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+  }),
+  plain('batch/v1', 'CronJob', 'nightly', {
+    spec: {
+      schedule: '0 3 * * *',
+      jobTemplate: {
+        spec: {
+          template: {
+            spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'app:1' }] },
+          },
+        },
+      },
+    },
+  }),
+  plain('autoscaling/v1', 'HorizontalPodAutoscaler', 'old', {
+    spec: { maxReplicas: 5, targetCPUUtilizationPercentage: 70, scaleTargetRef: target },
+  }),
+  plain('autoscaling/v2', 'HorizontalPodAutoscaler', 'web', {
+    spec: { maxReplicas: 5, metrics: [cpu(80), memory], scaleTargetRef: target },
+  }),
+  plain('v1', 'LimitRange', 'small', {
+    spec: { limits: [{ type: 'Container', default: { cpu: '0.5' } }] },
+  }),
+]
 
-test('changes by controllers are no drift', async (t) => {
-  const operations = await startOperations(t)
-  if (operations === undefined) return
-  const { deploy, get } = operations
-  await deploy([workload('Deployment', 'web', { replicas: 2 })])
-  await waitUntil(
-    async () => fieldAt(await get('deployments/web'), 'status', 'readyReplicas') === 2,
-    'ready pods',
+async function driftOf({ infrastructure, namespace }: Operations, app = 'shop') {
+  const all = await infrastructure.read<Drifted[]>(
+    `/applications/${app}/drift?location=${namespace}`,
   )
-  assert.notEqual(
-    (await get('deployments/web')).metadata.annotations?.['deployment.kubernetes.io/revision'],
-    undefined,
-  )
-  assert.deepEqual(await driftOf(operations), [])
-})
+  return all.toSorted((one, other) => one.name.localeCompare(other.name))
+}
 
-test('scaling drifts by hand, and not by Fairlead or an autoscaler', async (t) => {
-  const operations = await startOperations(t)
+const briefly = (found: readonly Drifted[]) =>
+  found.map(({ name, manager, fields }) => [name, manager, fields])
+
+test('drift of what a deployment holds', async (t) => {
+  const operations = await startOperations(t, {
+    account: {
+      ignoreDifferences: [
+        { group: 'apps', kind: 'StatefulSet', jqPathExpressions: ['.spec.replicas'] },
+      ],
+    },
+  })
   if (operations === undefined) return
   const { plane, namespace, deploy, run } = operations
-  await deploy([workload('Deployment', 'web', { replicas: 1 })])
-  await run('scaleManifest', { manifestName: 'deployment web', location: namespace, replicas: 2 })
-  assert.deepEqual(await driftOf(operations), [])
-  const manager = '--field-manager=kube-controller-manager'
-  await patch(
-    operations,
-    'deployment/web',
-    { spec: { replicas: 3 } },
-    '--subresource=scale',
-    manager,
-  )
-  assert.deepEqual(await driftOf(operations), [])
-  await plane.kubectl('scale', 'deployment/web', '--replicas=4', '-n', namespace)
-  assert.deepEqual(await summary(operations), [['deployment web', 'kubectl', ['spec.replicas']]])
-  await deploy([workload('Deployment', 'web', { replicas: 1 })])
-  assert.deepEqual(await driftOf(operations), [])
-  // A manifest without a number leaves it to others.
-  await deploy([workload('Deployment', 'web')])
-  await plane.kubectl('scale', 'deployment/web', '--replicas=2', '-n', namespace)
-  assert.deepEqual(await driftOf(operations), [])
-})
+  const patch = (object: string, body: JsonObject, manager = 'kubectl-edit', ...more: string[]) =>
+    plane.kubectl(
+      ...['patch', object, '-n', namespace, '--type=strategic', '-p', JSON.stringify(body)],
+      ...[`--field-manager=${manager}`, ...more],
+    )
+  await deploy(manifests)
 
-test('objects of others are not listed', async (t) => {
-  const operations = await startOperations(t)
-  if (operations === undefined) return
-  const { plane, path, namespace, deploy } = operations
-  await deploy([service('front', { app: 'web' })])
-  await deploy([service('vault', { app: 'vault' })], { moniker: { app: 'bank' } })
-  await plane.api.create(path('services'), service('foreign', { app: 'x' }))
-  for (const name of ['front', 'vault', 'foreign']) {
+  await t.test('objects-scenario 91, 97, 106 a deployment has none', async () => {
+    assert.deepEqual(briefly(await driftOf(operations)), [])
+  })
+
+  await t.test('objects-scenario 96, 98, 100 controllers write no drift', async () => {
     await patch(
-      operations,
-      `service/${name}`,
-      { metadata: { labels: { by: 'hand' } } },
+      'service/front',
+      { metadata: { finalizers: ['service.k8s.aws/resources'] } },
+      'aws-load-balancer-controller',
+    )
+    const env = [{ name: 'STAKATER_CONF', value: 'x' }]
+    const template = {
+      metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': 'now' } },
+      spec: { containers: [{ name: 'main', env }] },
+    }
+    await patch('deployment/web', { spec: { replicas: 3, template } }, 'Reloader')
+    assert.deepEqual(briefly(await driftOf(operations)), [])
+    await patch('service/front', { metadata: { finalizers: null } })
+  })
+
+  await t.test('objects-scenario 92, 94 edits show path, values and manager', async () => {
+    await plane.kubectl(
+      ...['set', 'image', 'deployment/web', 'main=app:9', '-n', namespace],
       '--field-manager=alice',
     )
-  }
-  const fields = ['metadata.labels.by']
-  assert.deepEqual(await summary(operations), [['service front', 'alice', fields]])
-  assert.deepEqual(await summary(operations, 'bank'), [['service vault', 'alice', fields]])
-  const elsewhere = await operations.infrastructure.read<Drifted[]>(
-    '/applications/shop/drift?location=default',
+    await patch('configmap/conf', { data: { color: null, size: '2' } })
+    await patch('secret/login', { data: { user: 'YWRh' } })
+    const found = await driftOf(operations)
+    assert.deepEqual(briefly(found), [
+      ['configMap conf', null, ['data.color']],
+      ['configMap conf', 'kubectl-edit', ['data.size']],
+      ['deployment web', 'alice', ['spec.template.spec.containers[name=main].image']],
+      ['secret login', 'kubectl-edit', ['data.user']],
+    ])
+    const [, size, image, secret] = found.map(({ changes }) => changes[0])
+    assert.deepEqual([size?.live, size?.wanted], ['2', '1'])
+    assert.deepEqual([image?.live, image?.wanted], ['app:9', 'app:1'])
+    assert.match(String(secret?.live), /^sha256:[0-9a-f]{16}$/)
+    assert.notEqual(secret?.live, secret?.wanted)
+    assert.doesNotMatch(JSON.stringify(found), /YWRh|bob|Ym9i/)
+    await deploy(manifests)
+    assert.deepEqual(briefly(await driftOf(operations)), [])
+  })
+
+  await t.test('scaling drifts by hand, and not by Fairlead', async () => {
+    await deploy([workload('Deployment', 'lone', { replicas: 1 })])
+    await run('scaleManifest', {
+      manifestName: 'deployment lone',
+      location: namespace,
+      replicas: 2,
+    })
+    assert.deepEqual(briefly(await driftOf(operations)), [])
+    await plane.kubectl('scale', 'deployment/lone', '--replicas=4', '-n', namespace)
+    assert.deepEqual(briefly(await driftOf(operations)), [
+      ['deployment lone', 'kubectl', ['spec.replicas']],
+    ])
+  })
+
+  await t.test(
+    'objects-scenario 93 a deleted object is drift unless Fairlead deletes it',
+    async () => {
+      await plane.kubectl('delete', 'deployment/lone', 'service/front', '-n', namespace)
+      const deleted = async () =>
+        (await driftOf(operations)).flatMap(({ name, deleted: isGone }) => (isGone ? [name] : []))
+      assert.deepEqual(await deleted(), ['deployment lone', 'service front'])
+      await run('deleteManifest', { manifestName: 'configMap conf', location: namespace })
+      await deploy([service('front', { app: 'web' })])
+      assert.deepEqual(await deleted(), ['deployment lone'])
+    },
   )
-  assert.deepEqual(
-    elsewhere.filter((each) => each.namespace === namespace),
-    [],
-  )
+
+  await t.test('objects-scenario 102 account and object ignore fields', async () => {
+    await patch('statefulset/db', { spec: { replicas: 2 } })
+    const ignore = JSON.stringify([{ jsonPointers: ['/spec/ports'] }])
+    const annotations = { 'drift.fairlead.io/ignore': ignore }
+    await deploy([{ ...service('side', { app: 'web' }), metadata: { name: 'side', annotations } }])
+    await patch('service/side', { spec: { ports: [{ port: 80, targetPort: 9 }] } })
+    const names = (await driftOf(operations)).map(({ name }) => name)
+    assert.deepEqual(names, ['deployment lone'])
+  })
+
+  await t.test('objects of others are not listed', async () => {
+    await deploy([service('vault', { app: 'vault' })], { moniker: { app: 'bank' } })
+    await patch('service/vault', { spec: { selector: { app: 'x' } } }, 'alice')
+    assert.deepEqual(briefly(await driftOf(operations, 'bank')), [
+      ['service vault', 'alice', ['spec.selector.app']],
+    ])
+  })
 })
 
-test('drift names no values', async (t) => {
-  const operations = await startOperations(t)
-  if (operations === undefined) return
-  const { deploy } = operations
-  await deploy([
-    configMap(
-      'conf',
-      { color: 'red', size: '1' },
-      { annotations: { 'strategy.spinnaker.io/versioned': 'false' } },
-    ),
-  ])
-  await deploy([service('front', { app: 'web' })])
-  await patch(
-    operations,
-    'configmap/conf',
-    { data: { color: 'hunter-5555', more: 'x' } },
-    '--field-manager=alice',
+test('objects-scenario 99, 102 rules ignore fields by pointer, path of jq and manager', () => {
+  const hook = (name: string, ca: string) => ({ name, clientConfig: { caBundle: ca, url: 'u' } })
+  const manifest = {
+    spec: { 'a/b': 1, kept: 2, owned: 3 },
+    webhooks: [hook('one', 'x'), hook('two', 'y')],
+  }
+  const live = {
+    apiVersion: 'example.test/v1',
+    kind: 'Hooks',
+    metadata: {
+      name: 'web',
+      managedFields: [
+        { manager: 'robot', operation: 'Update', fieldsV1: { 'f:spec': { 'f:owned': {} } } },
+      ],
+    },
+  } as unknown as KubeObject
+  const left = (rule: JsonObject) => withoutIgnored(manifest, live, [IgnoreRule.parse(rule)])
+  assert.deepEqual(left({ jsonPointers: ['/spec/a~1b'] })['spec'], { kept: 2, owned: 3 })
+  assert.deepEqual(left({ managedFieldsManagers: ['robot'] })['spec'], { 'a/b': 1, kept: 2 })
+  assert.deepEqual(
+    left({ jqPathExpressions: ['.spec["a/b"]', '.webhooks[]?.clientConfig.caBundle'] }),
+    {
+      spec: { kept: 2, owned: 3 },
+      webhooks: [hook('one', ''), hook('two', '')].map(({ name }) => ({
+        name,
+        clientConfig: { url: 'u' },
+      })),
+    },
   )
-  assert.deepEqual(await summary(operations), [
-    ['configMap conf', 'alice', ['data.color', 'data.more']],
+  const chosen =
+    '.webhooks[] | select(.name == "two" and (.name | startswith("t"))) | .clientConfig'
+  assert.deepEqual(left({ jqPathExpressions: [chosen] })['webhooks'], [
+    hook('one', 'x'),
+    { name: 'two' },
   ])
-  assert.doesNotMatch(JSON.stringify(await driftOf(operations)), /hunter/)
+  assert.deepEqual(left({ kind: 'Other', jsonPointers: ['/spec'] }), manifest)
+  assert.throws(() => IgnoreRule.parse({ jqPathExpressions: ['.a | map(.b)'] }), /no path of jq/)
 })

@@ -31,6 +31,7 @@ function operationsOf(api: ClusterApi, changes: string[] = []) {
     api,
     kinds: new KindTable([]),
     health: { times: settings.health, own: new OwnRules([]), now: Date.now },
+    deployed: { of: () => [], record: () => {} },
     lists: {
       observe: ({ kind, metadata }: { kind: string; metadata: { name: string } }) =>
         changes.push(`+ ${kind} ${metadata.name}`),

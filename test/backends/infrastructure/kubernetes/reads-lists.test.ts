@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import {
@@ -10,6 +11,7 @@ import {
 import { WorkLine } from '../../../../packages/base/stores/in-turns.ts'
 import { OpenKubernetesAccount } from '../../../../packages/providers/kubernetes/account.ts'
 import { SharedConnections } from '../../../../packages/providers/kubernetes/api/connections.ts'
+import { deployedMigrations } from '../../../../packages/providers/kubernetes/deployed-objects.ts'
 import { ReadsUnderWay } from '../../../../packages/providers/kubernetes/parts.ts'
 import { Sharing } from '../../../../packages/providers/kubernetes/reads/kept-object.ts'
 import { type FakeKubernetes, startFakeKubernetes } from '../../../support/fake-kubernetes.ts'
@@ -568,6 +570,8 @@ test('what no read has needed for an hour is let go', async (t) => {
   const underWay = new ReadsUnderWay()
   const log = pino({ level: 'silent' })
   const told = { changed: () => {}, rejected: () => {} }
+  const db = new DatabaseSync(':memory:')
+  db.exec(deployedMigrations.join('\n'))
   const connections = new SharedConnections()
   const general = {
     provider,
@@ -576,6 +580,7 @@ test('what no read has needed for an hour is let go', async (t) => {
     connections,
     loads: new WorkLine(10),
     log,
+    db,
     ...told,
   }
   const account = new OpenKubernetesAccount({
