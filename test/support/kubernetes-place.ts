@@ -103,6 +103,7 @@ const groups: Readonly<Record<string, string>> = {
     horizontalpodautoscalers: 'autoscaling/v2',
     ingresses: 'networking.k8s.io/v1',
     widgets: 'example.test/v1',
+    gadgets: 'health.test/v1',
   },
 }
 

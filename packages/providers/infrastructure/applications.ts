@@ -253,12 +253,33 @@ const jobs: RouteHandler = async (request, infrastructure) => {
 }
 
 const job: RouteHandler = async (request, infrastructure) => {
-  const { job: found } = requireJob(request, infrastructure)
+  const found =
+    findJob(request, infrastructure)?.job ?? (await findCollectedJob(request, infrastructure))
+  if (found === undefined) throw missing(request, 'Job', 'account', 'location', 'id')
   await checkOwners(request, infrastructure, found)
   return toJobView(found)
 }
 
-function requireJob(request: Asked, { providers }: EmbeddedInfrastructure) {
+/** One that is gone after its end, as the provider still knows it. */
+async function findCollectedJob(
+  request: Asked,
+  { providers }: EmbeddedInfrastructure,
+): Promise<Job | undefined> {
+  const wanted = pathValues(request, 'application', 'account', 'location', 'id')
+  for (const provider of providers) {
+    const found = await provider.collectedJob?.(wanted)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function requireJob(request: Asked, infrastructure: EmbeddedInfrastructure) {
+  const found = findJob(request, infrastructure)
+  if (found === undefined) throw missing(request, 'Job', 'account', 'location', 'id')
+  return found
+}
+
+function findJob(request: Asked, { providers }: EmbeddedInfrastructure) {
   const { application, account, location, id } = pathValues(
     request,
     'application',
@@ -272,7 +293,7 @@ function requireJob(request: Asked, { providers }: EmbeddedInfrastructure) {
     const found = provider.jobs().find(isWanted)
     if (found !== undefined) return { job: found, provider }
   }
-  throw missing(request, 'Job', 'account', 'location', 'id')
+  return undefined
 }
 
 const removeJob: RouteHandler = async (request, infrastructure) => {

@@ -76,6 +76,13 @@ export interface CloudProvider extends ProviderHandle {
   /** Programs of its instances, for logs and for what clients run in them. */
   readonly programs?: ProgramAccess
   jobs(): readonly Job[]
+  /** A job that is gone after its end. */
+  collectedJob?(wanted: {
+    readonly application: string
+    readonly account: string
+    readonly location: string
+    readonly id: string
+  }): Promise<Job | undefined>
   /** Properties that a job has written; undefined: there is no such job or file. */
   jobFile(job: Job, name: string): Promise<JsonObject | undefined>
   /** What a container of a pod has printed for a pipeline; undefined: nothing. @throws {BackendError} 403 */

@@ -32,10 +32,12 @@ import { builtInKinds, type FullName, parseFullName } from './kinds.ts'
 import { createKubernetesOperations } from './operations/all.ts'
 import { type KubernetesParts, ReadsUnderWay } from './parts.ts'
 import { createMetricReads } from './reads/group-metrics.ts'
+import { loadCollectedJob } from './reads/health.ts'
+import { toCollectedJob } from './reads/job-state.ts'
 import { Sharing } from './reads/kept-object.ts'
 import { ownerOfObject, propertiesOfPod, readConsole, readProperties } from './reads/logs.ts'
 import { createManifestReads } from './reads/manifests.ts'
-import { removeObject } from './reads/object-lookup.ts'
+import { answered, removeObject } from './reads/object-lookup.ts'
 import { createPodPrograms } from './reads/pod-programs.ts'
 import { StoredApplications } from './reads/stored-applications.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
@@ -154,6 +156,24 @@ export class KubernetesProvider implements CloudProvider {
 
   jobs(): Job[] {
     return this.#all((account) => account.reads.jobs())
+  }
+
+  async collectedJob({
+    application,
+    account,
+    location,
+    id,
+  }: {
+    readonly application: string
+    readonly account: string
+    readonly location: string
+    readonly id: string
+  }): Promise<Job | undefined> {
+    const found = this.#find(account, id)
+    if (found === undefined || found.account.kinds.kindOf(found).name !== 'job') return undefined
+    const place = { namespace: location, name: found.name }
+    const object = await answered(found.account, () => loadCollectedJob(found.account, place))
+    return object && toCollectedJob(object, { application, account })
   }
 
   async jobFile(job: Job, name: string): Promise<JsonObject | undefined> {

@@ -1,9 +1,10 @@
 /** State of jobs, and why one has failed. */
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { noMoniker } from '@fairlead/base/names/moniker.ts'
 import type { Job } from '../../infrastructure/model.ts'
 import type { ContainerCause, PodStatus } from '../objects/pod.ts'
-import type { Workload } from '../objects/workload.ts'
-import { conditionIn, millisecondsOf } from '../objects.ts'
+import { toWorkload, type Workload } from '../objects/workload.ts'
+import { conditionIn, type KubeObject, millisecondsOf } from '../objects.ts'
 
 export interface JobState {
   readonly state: Job['state']
@@ -24,6 +25,30 @@ export function toJobState({ status: { conditions, completionTime } }: Workload)
     completedMs: millisecondsOf(completionTime) ?? millisecondsOf(failed?.lastTransitionTime),
     reason: failed?.reason,
     message: failed?.message,
+  }
+}
+
+/** A job that is gone, as its events tell its end. */
+export function toCollectedJob(
+  object: KubeObject,
+  { application, account }: { readonly application: string; readonly account: string },
+): Job {
+  const job = toJobState(toWorkload(object))
+  const { name, namespace: location = '' } = object.metadata
+  const { state, completedMs, reason, message } = job
+  return {
+    provider: 'kubernetes',
+    id: `job ${name}`,
+    name,
+    account,
+    location,
+    moniker: { ...noMoniker, app: application },
+    coOwners: [],
+    state,
+    createdMs: completedMs ?? 0,
+    completedMs,
+    completionDetails: completionDetailsOf(undefined, job),
+    details: state === 'Failed' ? { reason, message } : {},
   }
 }
 
