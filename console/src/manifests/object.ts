@@ -57,6 +57,19 @@ const sayings = [
   ['stable', true, 'succeeded', 'stable'],
 ] as const
 
+/** How states of `health` are shown. */
+const healthPills: Readonly<Record<string, readonly [kind: Status['kind'], word: string]>> = {
+  failed: ['failed', 'failed'],
+  missing: ['failed', 'missing'],
+  terminating: ['running', 'being deleted'],
+  unknown: ['unknown', 'unknown'],
+  progressing: ['running', 'in progress'],
+  unattended: ['warning', 'unattended'],
+  suspended: ['paused', 'paused'],
+  healthy: ['succeeded', 'stable'],
+  done: ['succeeded', 'done'],
+}
+
 /** The gravest first; one at least. */
 export function pillsOf(view: ManifestView) {
   const unready = conditionsOf(view).find(
@@ -69,10 +82,19 @@ export function pillsOf(view: ManifestView) {
     ...view.status,
     ...(isUnready && { available: { state: false, message: (failing ?? unready).text } }),
   }
-  const [first, ...others] = sayings.flatMap(([part, wanted, kind, word]) => {
+  const said = sayings.flatMap(([part, wanted, kind, word]) => {
     const { state, message } = objectOf(fieldAt(parts, part))
     return state === wanted ? [{ kind, word, message: scalarOf(message) }] : []
   })
+  const { state, sentence } = objectOf(view['health'])
+  const known = healthPills[scalarOf(state) ?? '']
+  const [first, ...others] =
+    known === undefined
+      ? said
+      : [
+          { kind: known[0], word: known[1], message: scalarOf(sentence) },
+          ...said.filter(({ kind }) => kind === 'warning'),
+        ]
   if (first === undefined)
     return [{ kind: 'unknown' as const, word: 'no status yet', message: undefined }]
   return [first, ...others.filter(({ kind }) => kind === 'paused' || kind === 'warning')]

@@ -314,6 +314,9 @@ export const ManifestModel = model('Manifest', {
   moniker: Moniker.nullish(),
   manifest: AnyObject.nullish().describe('The Kubernetes object.'),
   status: AnyObject.nullish(),
+  health: AnyObject.nullish().describe(
+    'The verdict: `state`, `sentence`, `reason`, `since`, `observedGeneration`, `final`. Only of the embedded infrastructure service.',
+  ),
   ...alike(z.array(AnyObject).nullish(), 'artifacts', 'events', 'warnings'),
 })
 
@@ -352,7 +355,7 @@ export const ManifestDifference = model(
 
 export const ManifestDrift = model(
   'ManifestDrift',
-  'Fields of a deployed object that something else has changed since.',
+  'What a deployed object no longer has of its manifest, by the manager that changed it.',
   {
     account: z.string(),
     namespace: z.string().describe('Empty for cluster-wide objects.'),
@@ -364,7 +367,13 @@ export const ManifestDrift = model(
         'What has changed it, such as `kubectl-edit`; null where the cluster does not say.',
       ),
     since: z.string().nullable().describe('RFC 3339.'),
+    deleted: z.boolean().optional().describe('Whether the object is gone.'),
     fields: TextList,
+    changes: z
+      .array(z.looseObject({ path: z.string(), live: z.unknown(), wanted: z.unknown() }))
+      .optional()
+      .describe('The fields with their values; those of secrets are hashes.'),
+    note: z.string().optional().describe('Why no dry run was possible.'),
   },
 )
 

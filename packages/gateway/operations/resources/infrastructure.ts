@@ -160,8 +160,8 @@ export const infrastructureOperations: Operation[] = [
     'List drift',
     {
       description:
-        'Deployed objects that something else has changed since, with the fields and their manager. Only the embedded infrastructure ' +
-        'service has this operation.',
+        'Deployed objects that lack something of their manifests, or are gone, with the fields, both values and the manager. Only the ' +
+        'embedded infrastructure service has this operation.',
       query: { account: maybeText, location: maybeText.describe('Namespace.') },
       answer: z.array(ManifestDrift),
     },

@@ -10,6 +10,7 @@ import {
   ageOf,
   awaited,
   byCondition,
+  changedMsOf,
   conditionOf,
   ended,
   type HealthContext,
@@ -114,9 +115,9 @@ function unreported(subject: Subject, context: HealthContext): Outcome | undefin
   const isDated =
     status['observedGeneration'] !== undefined ||
     objectsOf(status['conditions']).some((each) => each['observedGeneration'] !== undefined)
-  const reportedMs = reportedMsOf(object)
-  if (isDated || reportedMs === undefined || subject.changedMs === undefined) return undefined
-  return reportedMs < subject.changedMs && ageOf(subject, context) < context.firstStatusMs
+  if (isDated) return undefined
+  const [reportedMs = Infinity, changedMs = 0] = [reportedMsOf(object), changedMsOf(object)]
+  return reportedMs < changedMs && ageOf(subject, context) < context.firstStatusMs
     ? outcome('progressing', 'Its controller has not reported since the last change.')
     : undefined
 }

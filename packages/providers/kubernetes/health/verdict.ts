@@ -8,7 +8,6 @@ import {
   objectsOf,
   textOf,
 } from '@fairlead/base/json/values.ts'
-import { managedFieldsOf } from '../manifests/managed-fields.ts'
 import { type KubeObject, millisecondsOf } from '../objects.ts'
 
 /** The worst first. */
@@ -79,8 +78,6 @@ export interface Subject {
   readonly status: JsonObject
   /** Those that speak of this generation. */
   readonly conditions: readonly HealthCondition[]
-  /** Milliseconds since the epoch of the last change that was none of its status; undefined: not known. */
-  readonly changedMs: number | undefined
 }
 
 export interface HealthCondition {
@@ -98,7 +95,6 @@ export function toSubject(object: KubeObject): Subject {
     spec: objectOf(object['spec']),
     status,
     conditions: conditionsIn(status, object),
-    changedMs: changedMsOf(object),
   }
 }
 
@@ -122,25 +118,30 @@ export function conditionsIn(
   })
 }
 
-function changedMsOf(object: KubeObject): number | undefined {
-  const times = managedFieldsOf(object)
-    .filter(({ subresource }) => subresource === undefined)
-    .map(({ time }) => millisecondsOf(time))
-  const known = [...times, millisecondsOf(object.metadata.creationTimestamp)]
-  const found = known.filter((ms) => ms !== undefined)
-  return found.length === 0 ? undefined : Math.max(...found)
+/** Milliseconds since the epoch of the last change that was none of its status; undefined: not known. */
+export function changedMsOf(object: KubeObject): number | undefined {
+  return latest([...writesOf(object, false), object.metadata.creationTimestamp])
 }
 
 /** Milliseconds since the epoch of the last write to its status; undefined: not known. */
 export function reportedMsOf(object: KubeObject): number | undefined {
-  const times = managedFieldsOf(object).flatMap(({ subresource, time }) =>
-    subresource === 'status' ? (millisecondsOf(time) ?? []) : [],
-  )
-  return times.length === 0 ? undefined : Math.max(...times)
+  return latest(writesOf(object, true))
+}
+
+function writesOf({ metadata }: KubeObject, ofStatus: boolean): unknown[] {
+  return objectsOf(metadata['managedFields'])
+    .filter(({ subresource }) => (ofStatus ? subresource === 'status' : subresource === undefined))
+    .map(({ time }) => time)
+}
+
+function latest(times: readonly unknown[]): number | undefined {
+  const known = times.map(millisecondsOf).filter((ms) => ms !== undefined)
+  return known.length === 0 ? undefined : Math.max(...known)
 }
 
 /** Milliseconds since the object was changed; infinite where nothing tells. */
-export function ageOf({ changedMs }: Subject, { nowMs }: HealthContext): number {
+export function ageOf({ object }: Subject, { nowMs }: HealthContext): number {
+  const changedMs = changedMsOf(object)
   return changedMs === undefined ? Infinity : nowMs - changedMs
 }
 

@@ -68,8 +68,11 @@ export function deployment(subject: Subject): Outcome {
     shortOf(wanted, { ready: readyReplicas })
   if (waiting !== undefined)
     return refusal(subject) ?? outcome('progressing', waiting, { isAvailable: isServing(subject) })
-  return missing?.status === 'False' && wanted > 0
-    ? byCondition('progressing', missing)
+  if (missing?.status === 'False' && wanted > 0) return byCondition('progressing', missing)
+  const isDone = late?.status === 'True' && late.reason === 'NewReplicaSetAvailable'
+  const hasDeadline = subject.spec['progressDeadlineSeconds'] !== undefined
+  return late !== undefined && hasDeadline && !isDone && wanted > 0
+    ? byCondition('progressing', late, serving)
     : ready(wanted)
 }
 
@@ -85,7 +88,9 @@ export function replicaSet(subject: Subject): Outcome {
     ready: status.readyReplicas,
     available: status.availableReplicas,
   })
-  if (waiting !== undefined) return refusal(subject) ?? outcome('progressing', waiting)
+  const refused = refusal(subject)
+  if (refused !== undefined) return refused
+  if (waiting !== undefined) return outcome('progressing', waiting)
   const rest = surplus(status.replicas - wanted, 'old')
   return rest === undefined ? ready(wanted) : outcome('progressing', rest, serving)
 }

@@ -563,6 +563,123 @@ const rows: readonly Row[] = [
     of('serving.knative.dev/v1', 'Service')({}, on('Ready=False:RevisionFailed')),
     'failed trouble',
   ],
+  // Those of kstatus, but for pods that failed or find no node, running jobs, load balancers with a cluster address, and autoscalers
+  // without conditions or at their limit.
+  [
+    69,
+    'a deployment within its deadline',
+    deployment(
+      { progressDeadlineSeconds: 45 },
+      {
+        ...ready,
+        replicas: 1,
+        updatedReplicas: 1,
+        ...on('Progressing=False:Some', 'Available=True'),
+      },
+    ),
+    'progressing',
+  ],
+  [
+    69,
+    'a deployment within no deadline',
+    deployment({}, { ...ready, replicas: 1, updatedReplicas: 1, ...on('Available=True') }),
+    'healthy',
+  ],
+  [
+    69,
+    'a deployment that is not available',
+    deployment(
+      {},
+      {
+        ...ready,
+        replicas: 1,
+        updatedReplicas: 1,
+        ...on('Progressing=True:NewReplicaSetAvailable', 'Available=False'),
+      },
+    ),
+    'progressing',
+  ],
+  [
+    69,
+    'a replica set with a failure',
+    replicaSet(two, { ...ready, fullyLabeledReplicas: 2, ...on('ReplicaFailure=True') }),
+    'progressing trouble',
+  ],
+  [
+    69,
+    'a replica set without a failure',
+    replicaSet(two, { ...ready, fullyLabeledReplicas: 2, ...on('ReplicaFailure=False') }),
+    'healthy',
+  ],
+  [69, 'a stateful set without status', statefulSet(), 'progressing'],
+  [
+    69,
+    'a stateful set with few current pods',
+    statefulSet(two, { ...set, currentReplicas: 1 }),
+    'progressing',
+  ],
+  [
+    69,
+    'a stateful set with extra pods',
+    statefulSet(two, { ...set, replicas: 4 }),
+    'progressing',
+    /2 surplus pods/,
+  ],
+  [69, 'a daemon set in order', daemonSet({}, daemons), 'healthy'],
+  [
+    69,
+    'a daemon set with few available pods',
+    daemonSet({}, { ...daemons, numberAvailable: 1 }),
+    'progressing',
+    /1 of 2 pods are available/,
+  ],
+  [
+    69,
+    'a daemon set of another generation',
+    daemonSet({}, { ...daemons, observedGeneration: 1 }),
+    'progressing',
+  ],
+  [
+    69,
+    'a budget that was not seen',
+    of('policy/v1beta1', 'PodDisruptionBudget')({}, { observedGeneration: 1 }),
+    'progressing',
+  ],
+  [69, 'a budget', of('policy/v1beta1', 'PodDisruptionBudget')({}, seen), 'healthy'],
+  [69, 'a resource with another condition', custom({}, on('Some=False')), 'healthy'],
+  [69, 'a job without status', job(), 'progressing'],
+  [69, 'a pod without status', pod(), 'progressing'],
+  [69, 'a bound claim', claim({}, { phase: 'Bound' }), 'healthy'],
+  [
+    69,
+    'an autoscaler in order',
+    scaler({}, on('AbleToScale=True', 'ScalingActive=True')),
+    'healthy',
+  ],
+  [
+    69,
+    'a definition without conditions',
+    of('apiextensions.k8s.io/v1', 'CustomResourceDefinition')(),
+    'progressing',
+  ],
+  [
+    69,
+    'a definition at its start',
+    of('apiextensions.k8s.io/v1', 'CustomResourceDefinition')(
+      {},
+      on('NamesAccepted=True', 'Established=False:Installing'),
+    ),
+    'progressing',
+  ],
+  [
+    69,
+    'a definition',
+    of('apiextensions.k8s.io/v1', 'CustomResourceDefinition')(
+      {},
+      on('NamesAccepted=True', 'Established=True'),
+    ),
+    'healthy',
+  ],
 ]
 
 for (const [scenario, what, object, expected, sentence, more] of rows) {
