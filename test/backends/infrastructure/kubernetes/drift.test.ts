@@ -7,6 +7,7 @@ import {
   withoutIgnored,
 } from '../../../../packages/providers/kubernetes/drift/ignore.ts'
 import type { KubeObject } from '../../../../packages/providers/kubernetes/objects.ts'
+import { startKubernetesInfrastructure } from '../../../support/kubernetes-infrastructure.ts'
 import {
   configMap,
   type Operations,
@@ -216,6 +217,22 @@ test('drift of what a deployment holds', async (t) => {
     await patch('service/side', { spec: { ports: [{ port: 80, targetPort: 9 }] } })
     const names = (await driftOf(operations)).map(({ name }) => name)
     assert.deepEqual(names, ['deployment lone'])
+  })
+
+  await t.test('objects-scenario 104 without a dry run the answer says so', async () => {
+    const user = plane.user()
+    const verbs = ['get', 'list', 'watch']
+    await plane.grant(user, [{ apiGroups: ['*'], resources: ['*'], verbs }], namespace)
+    const reading = await startKubernetesInfrastructure(t, {
+      accounts: [
+        { name: 'k8s', kubeconfigContents: plane.kubeconfig(user), namespaces: [namespace] },
+      ],
+    })
+    await patch('daemonset/agent', { metadata: { labels: { 'app.kubernetes.io/name': 'x' } } })
+    const found = await driftOf({ ...operations, infrastructure: reading })
+    const agent = found.find(({ name }) => name === 'daemonSet agent')
+    assert.deepEqual(agent?.fields, ['metadata.labels.app.kubernetes.io/name'])
+    assert.match(String(agent?.note), /refuses a dry run \(.*forbidden/)
   })
 
   await t.test('objects of others are not listed', async () => {

@@ -238,13 +238,14 @@ const rows: readonly Row[] = [
     /1 of 2/,
   ],
   [26, 'a complete job', job({ completions: 1 }, { succeeded: 1, ...on('Complete=True') }), 'done'],
-  ...[
-    'BackoffLimitExceeded',
-    'DeadlineExceeded',
-    'PodFailurePolicy',
-    'FailedIndexes',
-    'MaxFailedIndexesExceeded',
-  ].map(
+  [
+    27,
+    'a job at its limit',
+    job({}, on('Failed=True:BackoffLimitExceeded')),
+    'failed final',
+    /BackoffLimitExceeded/,
+  ],
+  ...['DeadlineExceeded', 'PodFailurePolicy', 'FailedIndexes', 'MaxFailedIndexesExceeded'].map(
     (reason): Row => [
       27,
       reason,

@@ -240,7 +240,11 @@ function absent(
   return {
     target,
     kind: 'failed',
-    message: describe(`it does not exist for ${seconds} s: something has deleted it`),
+    message: describe(
+      target.name.toLowerCase().startsWith('job ')
+        ? `it does not exist for ${seconds} s: it was collected before its result was seen, or something has deleted it`
+        : `it does not exist for ${seconds} s: something has deleted it`,
+    ),
   }
 }
 
