@@ -138,6 +138,10 @@ security.oauth2.enabled: true
     'server.ssl: {enabled: true, keyAlias: gate, keyStore: /home/spinnaker/gate.jks, keyStoreType: jks, keyStorePassword: x, clientAuth: none}\n',
     /server\.ssl\.key-?store: .*gate\.jks/i,
   ),
+  'restrictions of webhooks': own(
+    'user-configured-url-restrictions: {rejectLocalhost: false, rejectVerbatimIps: false, allowedHostnamesRegex: ".*[.]example", excludedDomains: [corp.example], rejectedIps: []}\n',
+    '',
+  ),
   'roles of fiat': inGate(
     'auth: {enabled: true, groupMembership: {service: external}, permissions: {provider: {application: aggregate}}}\nfiat: {session-filter: {enabled: false}, restrictApplicationCreation: true, legacyFallback.enabled: false}\n',
     'auth.permissions.provider',

@@ -1016,6 +1016,100 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
       ],
     },
   ],
+  [
+    'no references at all',
+    { stages: ['Build', 'Deploy', 'Tell'].map((name) => ({ name, type: 'wait', waitTime: 0 })) },
+  ],
+  [
+    'references by branches',
+    {
+      parallel: true,
+      stages: [
+        { ...wait, refId: 'master' },
+        { ...wait, refId: 'dev:1', requisiteStageRefIds: ['master'] },
+      ],
+    },
+  ],
+  [
+    'variables that read each other',
+    {
+      stages: [
+        stage('evaluateVariables', {
+          variables: [
+            { key: 'tag', value: '1' },
+            { key: 'image', value: 'web:${tag}' },
+          ],
+        }),
+      ],
+    },
+    /"tag" of the same stage/,
+  ],
+  [
+    'variables that read each other, v4',
+    {
+      spelEvaluator: 'v4',
+      stages: [
+        stage('evaluateVariables', {
+          variables: [
+            { key: 'tag', value: '1' },
+            { key: 'image', value: 'web:${tag}' },
+          ],
+        }),
+      ],
+    },
+  ],
+  [
+    'a condition with one equals sign',
+    {
+      stages: [{ ...wait, stageEnabled: { type: 'expression', expression: "parameters.a = 'x'" } }],
+    },
+    /never true/,
+  ],
+  [
+    'a condition of another type',
+    { stages: [{ ...wait, stageEnabled: { type: 'spel', expression: 'false' } }] },
+    /always runs/,
+  ],
+  [
+    'a dash in a name',
+    {
+      parameterConfig: [{ name: 'my-tag', default: 'x' }],
+      stages: [{ ...wait, comments: '${parameters.my-tag}' }],
+    },
+    /parameters\['my-tag'\]/,
+  ],
+  [
+    'a function of a plug-in',
+    { stages: [{ ...wait, comments: '${#teamOf("web")}' }] },
+    /no function "#teamOf"/,
+  ],
+  [
+    'options as texts',
+    { parameterConfig: [{ name: 'a', options: ['x', 'y'] }], stages: [wait] },
+    /options/,
+  ],
+  [
+    'an artifact by a lost id',
+    {
+      stages: [
+        stage('deployManifest', { ...ofManifest, source: 'artifact', manifestArtifactId: 'm' }),
+      ],
+    },
+    /expects an artifact with the id "m"/,
+  ],
+  [
+    'a trigger for a lost artifact',
+    {
+      stages: [wait],
+      triggers: [{ type: 'webhook', enabled: true, source: 'lost', expectedArtifactIds: ['m'] }],
+    },
+    /expects no artifact with the id "m"/,
+  ],
+  [
+    'a child by its name',
+    { stages: [stage('pipeline', { application, pipeline: 'Deploy to prod' })] },
+    /No pipeline has the id "Deploy to prod"/,
+  ],
   ['no requisites', { stages: [{ name: 'a', type: 'wait', waitTime: 0, refId: '1' }] }],
   ['requisites that are null', { stages: [{ ...wait, requisiteStageRefIds: null }] }],
   ['parallel branches', { stages: [...three, { ...wait, refId: '9', requisiteStageRefIds: [] }] }],

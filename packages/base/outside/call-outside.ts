@@ -236,7 +236,7 @@ class Judge {
 
   /** @throws {CallError} forbidden */
   checkUrl(text: string): URL {
-    const { hostNames, schemes, allowed, rejects } = this.#settings
+    const { hostNames, schemes, allowed, rejects, excluded } = this.#settings
     if (!URL.canParse(text))
       throw new CallError(
         'forbidden',
@@ -261,6 +261,8 @@ class Judge {
       throw this.#forbidden(url.host, 'its name is not allowed', 'allowedHostnamesRegex')
     // A dot at the end says that the name is complete.
     const name = host.replace(/\.$/, '')
+    if (excluded.some((domain) => `.${name}`.endsWith(`.${domain.toLowerCase()}`)))
+      throw this.#forbidden(url.host, 'its domain is excluded', 'excludedDomains')
     const isLocalName = !name.includes('.') || localSuffixes.some((suffix) => name.endsWith(suffix))
     if (isLocalName && rejects.localhost && allowed.length === 0)
       throw this.#forbidden(url.host, 'its name is one of the local network', 'allowedAddresses')

@@ -93,6 +93,9 @@ export const outsideKeys = settings({
   hostNames: setting(`${restrictions}.allowedHostnamesRegex`, z.string().default('.*')).describe(
     'Regular expression for whole host names that stages may call.',
   ),
+  excluded: setting(`${restrictions}.excludedDomains`, texts).describe(
+    'Domains whose hosts stages must not call, such as `corp.example`. Local names are refused without it.',
+  ),
   schemes: setting(
     `${restrictions}.allowedSchemes`,
     z.array(z.enum(['http', 'https'])).default(['http', 'https']),

@@ -279,6 +279,71 @@ const warnings: Readonly<Record<string, Case>> = {
     place: 'triggers[1].pipeline',
     says: /No pipeline has the id "gone", so the trigger never fires/,
   },
+  'a pipeline to start that does not exist': {
+    body: { stages: [{ type: 'pipeline', application: 'demo', pipeline: 'gone' }] },
+    place: 'stages[0].pipeline',
+    says: /No pipeline has the id "gone", so the stage fails/,
+  },
+  'an artifact that nothing expects': {
+    body: { stages: [{ type: 'deployManifest', manifestArtifactId: 'a1' }] },
+    place: 'stages[0].manifestArtifactId',
+    says: /expects an artifact with the id "a1"/,
+  },
+  'a trigger for an artifact that nothing expects': {
+    body: trigger('webhook', { source: 'ci', expectedArtifactIds: ['a1'] }),
+    place: 'triggers[1].expectedArtifactIds',
+    says: /expects no artifact with the id "a1", so the trigger never fires/,
+  },
+  'options that are texts': {
+    body: { parameterConfig: [{ name: 'a', options: ['x'] }] },
+    place: 'parameterConfig[0].options',
+    says: /list of objects/,
+  },
+  ...Object.fromEntries(
+    (
+      [
+        [{ comments: '${#stages("a")}' }, 'comments', /no function "#stages".* #stage\./],
+        [{ comments: '${T(java.lang.System).exit(1)}' }, 'comments', /"java\.lang\.System"/],
+        [{ comments: '${parameters.my-name}' }, 'comments', /parameters\['my-name'\]/],
+        [
+          { stageEnabled: { type: 'expression', expression: 'parameters.a = 1' } },
+          'stageEnabled.expression',
+          /is never true: Unexpected "="/,
+        ],
+        [
+          { stageEnabled: { type: 'spel', expression: 'false' } },
+          'stageEnabled.type',
+          /the stage always runs/,
+        ],
+        [
+          {
+            type: 'checkPreconditions',
+            preconditions: [{ type: 'expression', context: { expression: 'a b' } }],
+          },
+          'preconditions[0].context.expression',
+          /is never true/,
+        ],
+        [
+          {
+            type: 'evaluateVariables',
+            variables: [
+              { key: 'a', value: '1' },
+              { key: 'b', value: '${a}' },
+            ],
+          },
+          'variables[1].value',
+          /reads "a" of the same stage.* "v4"/,
+        ],
+      ] as const
+    ).map(([fields, field, says]) => [
+      JSON.stringify(fields),
+      {
+        body: { stages: [{ type: 'wait', waitTime: 1, ...fields }] },
+        place: `stages[0].${field}`,
+        says,
+      },
+    ]),
+  ),
   'what is no expression': {
     body: { stages: [{ type: 'wait', waitTime: 1, comments: '${1 + }' }] },
     place: 'stages[0].comments',

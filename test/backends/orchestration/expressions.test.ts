@@ -116,6 +116,14 @@ const values: [scenario: number, expression: string, value: unknown][] = [
   [145, '{1, 2, 3}.![#this * 2]', [2, 4, 6]],
   [146, '#stage("one")["status"]', 'SUCCEEDED'],
   [146, "#stage('one').hasSucceeded", true],
+  [147, '{{1, 2}, {3}}.![size()]', [2, 1]],
+  [147, "{'ab', 'b'}.?[startsWith('a')]", ['ab']],
+  [147, 'new java.util.Date(0).time', 0],
+  [147, "{a: 1}.entrySet().![key + '=' + value]", ['a=1']],
+  [147, "'%s-%02d'.formatted('a', 5)", 'a-05'],
+  [147, "'abc'.hashCode()", 96354],
+  [147, "'ab'.toCharArray()[1]", 'b'],
+  [147, "'a\nb'.lines()", ['a', 'b']],
   [146, '#stage("one")["Status"]', 'SUCCEEDED'],
   [146, '#stage("one").status.name()', 'SUCCEEDED'],
   [146, '#stage("one").status.isSuccessful()', true],
@@ -226,6 +234,7 @@ test('orchestration-scenario 146: a stage sees the outputs of the stages before 
       {
         b: '${a}',
         c: "${#stage('one').outputs.a}",
+        inherited: "${#stage('one').context.a + #stage('one').context.get('a')}",
         d: "${#stage('one')['status']}",
         e: "${#stage('one').hasSucceeded}",
       },
@@ -239,6 +248,7 @@ test('orchestration-scenario 146: a stage sees the outputs of the stages before 
   assert.deepEqual((await engine.stage(id, '2')).outputs, {
     b: 'x',
     c: 'x',
+    inherited: 'xx',
     d: 'SUCCEEDED',
     e: true,
   })

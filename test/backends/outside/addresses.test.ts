@@ -70,3 +70,12 @@ test('the same address is refused to an author and called for the operator', asy
   await assert.rejects(call({ ...request, url: `${upstream.url}/a` }), /must not call 127\.0\.0\.1/)
   assert.equal((await call({ ...request, url: operatorAddress(upstream.url, '/a') })).status, 200)
 })
+
+test('hosts of excluded domains are refused', async () => {
+  const call = createOutsideCalls({ ...defaultOutsideSettings, excluded: ['corp.example'] })
+  for (const host of ['corp.example', 'a.CORP.example.'])
+    await assert.rejects(
+      call({ method: 'GET', url: `https://${host}/`, headers: {}, body: undefined }),
+      /its domain is excluded/,
+    )
+})

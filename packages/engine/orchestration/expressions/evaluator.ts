@@ -20,6 +20,7 @@ import {
   isList,
   isMap,
   isNull,
+  memberOf,
   numberValueOf,
   toBoolean,
   weigh,
@@ -144,7 +145,8 @@ class Evaluation {
       chain.push(inner)
       inner = inner.target
     }
-    let value = inner === undefined ? undefined : this.evaluate(inner)
+    // A bare method is one of the element inside a selection.
+    let value = inner === undefined ? this.#element?.value : this.evaluate(inner)
     for (let link = chain.pop(); link !== undefined; link = chain.pop())
       value = link.safe && isNull(value) ? null : this.#link(link, value)
     return value
@@ -168,7 +170,8 @@ class Evaluation {
   }
 
   #method(link: Extract<ExpressionNode, { kind: 'method' }>, value: unknown): unknown {
-    if (link.target === undefined) throw new ExpressionError(`There is no method "${link.name}".`)
+    if (link.target === undefined && this.#element === undefined)
+      throw new ExpressionError(`There is no method "${link.name}".`)
     if (isNull(value))
       throw new ExpressionError(`"${link.name}()" cannot be called: the value before it is null.`)
     return this.#weighed(
@@ -179,10 +182,10 @@ class Evaluation {
   #member(value: unknown, name: string): unknown {
     if (isMap(value)) {
       const own = isBean(value) && !Object.hasOwn(value, name) ? decapital(name) : name
-      return Object.hasOwn(value, own) ? value[own] : null
+      return memberOf(value, own) ?? null
     }
     if (value instanceof JavaClassReference) return readConstant(value, name)
-    const read = readGetter(value, name)
+    const read = readGetter(value, name, this.#context)
     if (read !== undefined) return read
     throw new ExpressionError(`${describe(value)} has no property "${name}".`)
   }

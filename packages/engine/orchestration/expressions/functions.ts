@@ -5,7 +5,7 @@
  */
 
 import { parseJson } from '@fairlead/base/json/json.ts'
-import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { isObject, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import type { Meter } from '@fairlead/base/regex/meter.ts'
 import { parseAllDocuments, parse as parseYaml } from 'yaml'
 import { findPathProblem, valueAt } from '../../pipelines/json-path.ts'
@@ -13,6 +13,7 @@ import { executionView, stageView } from '../execution-view.ts'
 import { currentUser } from '../identity.ts'
 import { graphOf } from '../machine/graph.ts'
 import type { Execution, ExecutionPlace, Stage } from '../model.ts'
+import { maskIn, secretsIn } from '../secrets.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
 import type { ExpressionPlace, Question } from './answers.ts'
 import { checkLength } from './arithmetic.ts'
@@ -29,6 +30,7 @@ import {
   toExpressionText,
   toJsonValue,
   Unevaluated,
+  withInherited,
 } from './values.ts'
 
 interface ExpressionFunction {
@@ -50,7 +52,8 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     name: 'stage',
     description: 'The first stage with a name or id.',
     parameters: [text('nameOrId', 'Name or id of the stage')],
-    call: ({ execution }, [name], meter) => stageObject(stageNamed(execution, name, meter), meter),
+    call: ({ execution }, [name], meter) =>
+      stageObject(execution, stageNamed(execution, name, meter), meter),
   },
   {
     name: 'stageExists',
@@ -66,16 +69,16 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
       const stage = graphOf(execution).withRef(toExpressionText(refId, meter))[0]
       if (stage === undefined)
         throw new ExpressionError(`There is no stage with the reference ${describe(refId)}.`)
-      return stageObject(stage, meter)
+      return stageObject(execution, stage, meter)
     },
   },
   {
     name: 'currentStage',
     description: 'The stage that is being processed.',
     parameters: [],
-    call: ({ stage }, _args, meter) => {
+    call: ({ execution, stage }, _args, meter) => {
       if (stage === undefined) throw new ExpressionError('There is no current stage here.')
-      return stageObject(stage, meter)
+      return stageObject(execution, stage, meter)
     },
   },
   ...['judgment', 'judgement'].map((name) => ({
@@ -180,6 +183,13 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     call: (place, [name]) => pipelineId(place, name, place.execution?.application),
   },
   {
+    name: 'pipelineIdOrNull',
+    description: 'The same, or null where no pipeline has the name.',
+    parameters: [text('pipelineName', 'Name of the pipeline')],
+    call: (place, [name]) =>
+      pipelineIds(place, place.execution?.application).get(textArgument(name)) ?? null,
+  },
+  {
     name: 'pipelineIdInApplication',
     description:
       'The id of the pipeline with a name in an application that the user of the stage may read.',
@@ -247,16 +257,19 @@ function ask({ answers }: ExpressionPlace, question: Question): unknown {
   return answers.read(question)
 }
 
-const askingName = /#\s*(?:\w*fromUrl|pipelineId(?:InApplication)?)\s*\(/i
+const askingName = /#\s*(?:\w*fromUrl|pipelineId(?:OrNull|InApplication)?)\s*\(/i
 
 /** Whether a text within the value may call a function that reads from elsewhere. */
 export function asksElsewhere(value: unknown): boolean {
   return hasText(value, (text) => askingName.test(text))
 }
 
+function pipelineIds(place: ExpressionPlace, application: string): ReadonlyMap<string, string> {
+  return ask(place, { kind: 'pipelines', application }) as ReadonlyMap<string, string>
+}
+
 function pipelineId(place: ExpressionPlace, name: unknown, application: string): unknown {
-  const ids = ask(place, { kind: 'pipelines', application }) as ReadonlyMap<string, string>
-  const id = ids.get(textArgument(name))
+  const id = pipelineIds(place, application).get(textArgument(name))
   if (id === undefined)
     throw new ExpressionError(
       `Application ${application} has no pipeline that is named ${describe(name)}.`,
@@ -265,11 +278,17 @@ function pipelineId(place: ExpressionPlace, name: unknown, application: string):
 }
 
 /** A stage as expressions see it. */
-function stageObject(stage: Stage, meter?: Meter): JsonObject {
+function stageObject(execution: Execution, stage: Stage, meter?: Meter): JsonObject {
   meter?.spend(stage.tasks.length)
   if (meter !== undefined) spendOnMembers(stage.context, meter)
+  const view = stageView(stage)
   return toBean({
-    ...stageView(stage),
+    ...view,
+    context: withInherited({ ...objectOf(view['context']) }, (name) => {
+      meter?.spend(execution.stages.length)
+      const graph = graphOf(execution)
+      return maskIn(graph.readKey(stage, name), secretsIn(graph.ancestorsOf(stage)))
+    }),
     hasSucceeded: stage.status === 'SUCCEEDED',
     hasFailed: stage.status === 'TERMINAL',
   })
@@ -290,7 +309,7 @@ function spendOnMembers(value: unknown, meter: Meter): void {
 export function executionObject(execution: Execution): JsonObject {
   return toBean({
     ...executionView(execution),
-    stages: execution.stages.map((stage) => stageObject(stage)),
+    stages: execution.stages.map((stage) => stageObject(execution, stage)),
   })
 }
 

@@ -9,6 +9,7 @@ import { isComplete, isHalt, type Status, statuses } from '../statuses.ts'
 import { checkedText, checkLength, longestText, repeat } from './arithmetic.ts'
 import { callJavaMethod, callStatic } from './java/classes.ts'
 import { type CallContext, JavaClassReference, JavaObject } from './java/java-class.ts'
+import { formatText } from './java/lang.ts'
 import { ExpressionError } from './lexer.ts'
 import { occurrences } from './text-search.ts'
 import {
@@ -21,9 +22,11 @@ import {
   isList,
   isMap,
   listArgument,
+  memberOf,
   numberValueOf,
   Real,
   textArgument,
+  toBean,
   toExpressionText,
   wholeArgument,
 } from './values.ts'
@@ -60,10 +63,17 @@ function beanValue(bean: object, name: string): unknown {
     : ownValue(bean as Record<string, unknown>, decapital(member))
 }
 
-/** What a getter `isX()` without arguments says, as SpEL reads it by `.x`. */
-export function readGetter(target: unknown, name: string): unknown {
+/** What a getter `isX()` or `getX()` without arguments says, as SpEL reads it by `.x`. */
+export function readGetter(target: unknown, name: string, context: CallContext): unknown {
   if (isList(target) && name === 'length') return target.length
-  const getter = `is${name[0]?.toUpperCase() ?? ''}${name.slice(1)}`
+  const capital = `${name[0]?.toUpperCase() ?? ''}${name.slice(1)}`
+  const getter = `is${capital}`
+  if (target instanceof JavaObject) {
+    const found = [`get${capital}`, getter].find((each) =>
+      Object.hasOwn(target.class.methods ?? {}, each),
+    )
+    return found && callJavaMethod(target, found, [], context)
+  }
   const known = methodsOf(target)
   if (!Object.hasOwn(known, getter) || isMap(target)) return undefined
   return (known[getter] as (target: unknown) => unknown)(target)
@@ -117,6 +127,22 @@ const textMethods: Methods = {
   toLowerCase: (text: string) => text.toLowerCase(),
   trim: (text: string) => text.trim(),
   strip: (text: string) => text.trim(),
+  stripLeading: (text: string) => text.trimStart(),
+  stripTrailing: (text: string) => text.trimEnd(),
+  formatted: (text: string, values, meter) =>
+    formatText(text, values, (value) => toExpressionText(value, meter)),
+  toCharArray: (text: string, _args, meter) => charactersOf(text, meter),
+  lines: (text: string, _args, meter) => {
+    meter.spend(text.length)
+    return text.replace(/\r?\n$/, '').split(/\r?\n/)
+  },
+  compareToIgnoreCase: (text: string, [other], meter) =>
+    compare(text.toLowerCase(), textArgument(other).toLowerCase(), meter),
+  hashCode: (text: string, _args, meter) =>
+    charactersOf(text, meter).reduce(
+      (hash, character) => (Math.imul(hash, 31) + character.charCodeAt(0)) | 0,
+      0,
+    ),
   concat: (text: string, [other]) => checkedText(text + textArgument(other)),
   repeat: (text: string, [times]) => repeat(text, wholeArgument(times)),
   replace: (text: string, [from, to], meter) =>
@@ -152,8 +178,8 @@ const listMethods: Methods = {
 const mapMethods: Methods = {
   ...commonMethods,
   size: (map: object, _args, meter) => countedKeysOf(map, meter).length,
-  get: (map: Record<string, unknown>, [key]) => ownValue(map, key) ?? null,
-  getOrDefault: (map: Record<string, unknown>, [key, otherwise]) => ownValue(map, key) ?? otherwise,
+  get: (map: Record<string, unknown>, [key]) => entryOf(map, key) ?? null,
+  getOrDefault: (map: Record<string, unknown>, [key, otherwise]) => entryOf(map, key) ?? otherwise,
   isEmpty: (map: object, _args, meter) => countedKeysOf(map, meter).length === 0,
   containsKey: (map: object, [key]) => typeof key === 'string' && Object.hasOwn(map, key),
   containsValue: (map: Record<string, unknown>, [value], meter) =>
@@ -161,6 +187,17 @@ const mapMethods: Methods = {
   keySet: (map: object, _args, meter) => countedKeysOf(map, meter),
   values: (map: Record<string, unknown>, _args, meter) =>
     countedKeysOf(map, meter).map((key) => map[key]),
+  entrySet: (map: Record<string, unknown>, _args, meter) =>
+    countedKeysOf(map, meter).map((key) => toBean({ key, value: map[key] })),
+}
+
+function entryOf(map: Record<string, unknown>, key: unknown): unknown {
+  return typeof key === 'string' ? memberOf(map, key) : undefined
+}
+
+function charactersOf(text: string, meter: Meter): string[] {
+  meter.spend(text.length)
+  return text.split('')
 }
 
 function ownValue(map: Record<string, unknown>, key: unknown): unknown {

@@ -103,6 +103,19 @@ export function isBean(value: unknown): value is object {
   return typeof value === 'object' && value !== null && beans.has(value)
 }
 
+const inherited = new WeakMap<object, (name: string) => unknown>()
+
+/** The map, which reads what it does not have itself elsewhere: a context, outputs of its stage and of those before it. */
+export function withInherited<T extends object>(map: T, read: (name: string) => unknown): T {
+  inherited.set(map, read)
+  return map
+}
+
+/** A member of a map; undefined where it has none. */
+export function memberOf(map: Record<string, unknown>, name: string): unknown {
+  return Object.hasOwn(map, name) ? map[name] : inherited.get(map)?.(name)
+}
+
 export function decapital(name: string): string {
   return `${name[0]?.toLowerCase() ?? ''}${name.slice(1)}`
 }

@@ -6,7 +6,7 @@ import {
   warningAt,
 } from '@fairlead/base/findings/document-finding.ts'
 import { list, shape } from '@fairlead/base/json/shape.ts'
-import { isTrue, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { isTrue, type JsonObject, listOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import {
@@ -24,6 +24,7 @@ import type { Ports } from '@fairlead/ports/ports.ts'
 import { typesOfDefinition, typesOfRecord } from '../../notifications/warnings.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
 import { environmentFindings } from './environment-findings.ts'
+import { expressionFaults } from './expression-findings.ts'
 import { findsImages } from './stage-contents.ts'
 import { stageFindings } from './stage-findings.ts'
 import { triggerFindings } from './trigger-findings.ts'
@@ -195,14 +196,27 @@ async function definitionFindings(
   const accounts = listed && new Set(listed.map(({ name }) => String(name)))
   return [
     ...(runsHere
-      ? stageFindings(own, { stageTypes, accounts, occasion, findsImages: findsImages(definition) })
+      ? stageFindings(own, {
+          stageTypes,
+          accounts,
+          occasion,
+          findsImages: findsImages(definition),
+          isSequential: definition['spelEvaluator'] === 'v4',
+          artifactIds: new Set(expectedIds(definition)),
+        })
       : []),
     ...(await triggerFindings(definition, ports.events.triggerTypes, { nowMs: now(), timeZone })),
     ...(await nameFindings(definition, names)),
     ...(await followedFindings(definition, ports.definitions)),
     ...objectsOf(definition['parameterConfig']).flatMap((parameter, index) =>
       findProblemsIn(parameter, parameterFields, true).map(({ field, message }) =>
-        errorAt(`parameterConfig[${index}].${field}`, message),
+        // The engine reads the name and the default alone.
+        warningAt(`parameterConfig[${index}].${field}`, message),
+      ),
+    ),
+    ...['parameterConfig', 'expectedArtifacts', 'notifications'].flatMap((part) =>
+      expressionFaults(listOf(definition[part])).map(({ path, message }) =>
+        warningAt(`${part}${path}`, message),
       ),
     ),
     ...ports.events
@@ -245,25 +259,50 @@ async function nameFindings(definition: JsonObject, names: Names): Promise<Docum
   })
 }
 
-const toFollowed = list(shape({ enabled: isTrue, type: textOf, pipeline: textOf }))
+const toExpecting = shape({
+  expectedArtifacts: list(shape({ id: textOf })),
+  expectedArtifact: shape({ id: textOf }),
+})
 
-/** Triggers that follow a pipeline that does not exist. */
+/** Ids of artifacts that a definition or its stages expect. */
+function expectedIds(definition: JsonObject): string[] {
+  return [definition, ...readPipeline(definition).stages].flatMap((part) => {
+    const { expectedArtifacts, expectedArtifact } = toExpecting(part)
+    return [...expectedArtifacts, expectedArtifact].flatMap(({ id }) => id ?? [])
+  })
+}
+
+const toFollowed = list(shape({ enabled: isTrue, type: textOf, pipeline: textOf, name: textOf }))
+
+/** Triggers that follow a pipeline that does not exist, and stages that start one. */
 async function followedFindings(
-  { id: own, triggers }: JsonObject,
+  { id: own, triggers, stages }: JsonObject,
   definitions: Ports['definitions'],
 ): Promise<DocumentFinding[]> {
+  const isMissing = async (type: string | undefined, id: string | undefined) =>
+    type === 'pipeline' &&
+    id !== undefined &&
+    id !== own &&
+    !isExpression(id) &&
+    (await definitions.pipeline(id, itself).catch(() => true)) === undefined
   const found: DocumentFinding[] = []
-  for (const [index, { enabled, type, pipeline: id }] of toFollowed(triggers).entries()) {
-    if (!enabled || type !== 'pipeline' || id === undefined || id === own || isExpression(id))
-      continue
-    if ((await definitions.pipeline(id, itself).catch(() => true)) === undefined)
+  for (const [index, { enabled, type, pipeline }] of toFollowed(triggers).entries())
+    if (enabled && (await isMissing(type, pipeline)))
       found.push(
         warningAt(
           `triggers[${index}].pipeline`,
-          `No pipeline has the id "${id}", so the trigger never fires. Choose one that exists, or disable the trigger.`,
+          `No pipeline has the id "${pipeline}", so the trigger never fires. Choose one that exists, or disable the trigger.`,
         ),
       )
-  }
+  for (const [index, { type, pipeline, name }] of toFollowed(stages).entries())
+    if (await isMissing(type, pipeline))
+      found.push({
+        ...warningAt(
+          `stages[${index}].pipeline`,
+          `No pipeline has the id "${pipeline}", so the stage fails. Write the id of one that exists, not its name.`,
+        ),
+        ...(name !== undefined && { stage: name }),
+      })
   return found
 }
 

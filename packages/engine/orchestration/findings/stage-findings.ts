@@ -1,7 +1,7 @@
 /** Findings about the stages of a definition. */
 import { type DocumentFinding, errorAt } from '@fairlead/base/findings/document-finding.ts'
 import { list, shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { refusalOf } from '@fairlead/base/port-error.ts'
 import {
@@ -11,16 +11,12 @@ import {
 } from '@fairlead/model/stage-types/check-stage.ts'
 import type { StageDescription } from '@fairlead/model/stage-types/description.ts'
 import { findPathProblem } from '../../pipelines/json-path.ts'
-import { parseExpression } from '../expressions/parser.ts'
-import { expressionsIn } from '../expressions/template.ts'
 import { descriptionOf, fieldProblemsOf, toStageHead } from '../stages/described-fields.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
 import { describeUnknownType } from '../stages/unknown-types.ts'
 import { checkGraph, referencedStages } from '../submission/references.ts'
+import { type ExpressionFault, expressionFaults, variableFaults } from './expression-findings.ts'
 import { doubtsAboutContents } from './stage-contents.ts'
-
-/** Texts of a stage that are looked into. */
-const mostTexts = 10_000
 
 interface Surroundings {
   readonly stageTypes: StageTypes
@@ -29,6 +25,10 @@ interface Surroundings {
   /** For a plan, a stage has to be complete. */
   readonly occasion: Extract<Occasion, 'save' | 'plan'>
   readonly findsImages: boolean
+  /** Whether variables of a stage are evaluated one after another. */
+  readonly isSequential: boolean
+  /** Ids of artifacts that the pipeline or one of its stages expects. */
+  readonly artifactIds: ReadonlySet<string>
 }
 
 export function stageFindings(
@@ -45,7 +45,7 @@ export function stageFindings(
 function findingsOfStage(
   stage: JsonObject,
   index: number,
-  { stageTypes, accounts, occasion, findsImages }: Surroundings,
+  { stageTypes, accounts, occasion, findsImages, isSequential, artifactIds }: Surroundings,
 ): DocumentFinding[] {
   const { type, name } = toStageHead(stage)
   const finding = (severity: DocumentFinding['severity'], field: string, message: string) => ({
@@ -85,8 +85,59 @@ function findingsOfStage(
     ...brokenPaths(stage, description).map(({ field, message }) =>
       finding('warning', field, message),
     ),
-    ...brokenExpressions(stage).map(({ path, message }) => finding('warning', path, message)),
+    ...[
+      ...expressionFaults(stage),
+      ...(isSequential ? [] : variableFaults(stage)),
+      ...conditionFaults(stage),
+      ...artifactFaults(stage, artifactIds),
+    ].map(({ path, message }) => finding('warning', path, message)),
   ]
+}
+
+function conditionFaults({ stageEnabled }: JsonObject): ExpressionFault[] {
+  const { type, expression } = objectOf(stageEnabled)
+  if (type === 'expression' || isExpression(type) || !textOf(expression)) return []
+  return [
+    {
+      path: 'stageEnabled.type',
+      message: `Only conditions of the type "expression" are evaluated, and this is ${type === undefined ? 'of none' : `"${shorten(String(type))}"`}: the stage always runs.`,
+    },
+  ]
+}
+
+const toReferences = shape({
+  manifestArtifactId: textOf,
+  requiredArtifactIds: textsOf,
+  patchBodyArtifactId: textOf,
+  inputArtifacts: list(shape({ id: textOf })),
+  inputArtifact: shape({ id: textOf }),
+  pipelinesArtifactId: textOf,
+  packageArtifactIds: textsOf,
+})
+
+/** Artifacts by ids that nothing gives a value. */
+function artifactFaults(stage: JsonObject, known: ReadonlySet<string>): ExpressionFault[] {
+  const { inputArtifacts, inputArtifact, ...named } = toReferences(stage)
+  const ids: [path: string, id: string | undefined][] = [
+    ...Object.entries(named).flatMap(([path, value]) =>
+      [value].flat().map((id): [string, string | undefined] => [path, id]),
+    ),
+    ...inputArtifacts.map(({ id }, at): [string, string | undefined] => [
+      `inputArtifacts[${at}].id`,
+      id,
+    ]),
+    ['inputArtifact.id', inputArtifact.id],
+  ]
+  return ids.flatMap(([path, id]) =>
+    id === undefined || id === '' || id.includes('${') || known.has(id)
+      ? []
+      : [
+          {
+            path,
+            message: `Neither the pipeline nor one of its stages expects an artifact with the id "${shorten(id)}", so the stage fails. Choose one of expectedArtifacts.`,
+          },
+        ],
+  )
 }
 
 const account = { account: textOf, credentials: textOf }
@@ -133,30 +184,4 @@ function brokenPaths(
     const message = `The path "${shorten(path)}" ${problem}. The stage fails when it reads the response.`
     return problem === undefined ? [] : [{ field, message }]
   })
-}
-
-/** What cannot be parsed stays text, which may be meant: scripts of a shell have the same form. */
-function brokenExpressions(value: unknown): { path: string; message: string }[] {
-  const broken: { path: string; message: string }[] = []
-  let texts = 0
-  const walk = (each: unknown, path: string): void => {
-    if (typeof each === 'object' && each !== null)
-      for (const [key, member] of Object.entries(each))
-        walk(member, Array.isArray(each) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`)
-    else if (typeof each === 'string' && each.includes('${') && ++texts <= mostTexts) {
-      const message = syntaxFault(each)
-      if (message !== undefined) broken.push({ path, message })
-    }
-  }
-  walk(value, '')
-  return broken
-}
-
-function syntaxFault(text: string): string | undefined {
-  try {
-    for (const expression of expressionsIn(text)) parseExpression(expression)
-    return undefined
-  } catch (error) {
-    return `"${text.slice(0, 80)}" is no expression and stays as it is: ${(error as Error).message}`
-  }
 }

@@ -42,11 +42,18 @@ export function triggerFindings(
   clock: Clock,
 ): Promise<DocumentFinding[]> {
   const triggers = types === undefined ? [] : objectsOf(definition['triggers'])
+  // An instance may take those of its template.
+  const expected =
+    definition['type'] === 'templatedPipeline'
+      ? undefined
+      : new Set(objectsOf(definition['expectedArtifacts']).map(({ id }) => String(id ?? '')))
   const problems = triggers.flatMap((trigger, index) =>
-    problemsOf(trigger, types ?? [], clock).map(({ field, ...problem }) => ({
-      ...problem,
-      place: `triggers[${index}].${field}`,
-    })),
+    [...problemsOf(trigger, types ?? [], clock), ...artifactProblems(trigger, expected)].map(
+      ({ field, ...problem }) => ({
+        ...problem,
+        place: `triggers[${index}].${field}`,
+      }),
+    ),
   )
   const patterns = [...triggerPatterns(definition), ...artifactPatterns(definition)]
   return flatMapInTurns(patterns, patternFinding, patternsAtATime).then((found) => [
@@ -96,6 +103,28 @@ function problemsOf(trigger: JsonObject, types: readonly string[], clock: Clock)
 
 function error(field: string, message: string): Problem {
   return { severity: 'error', field, message }
+}
+
+/** A trigger waits for artifacts by ids of the pipeline, and fires if one of them comes. */
+function artifactProblems(
+  { enabled, expectedArtifactIds }: JsonObject,
+  expected: ReadonlySet<string> | undefined,
+): Problem[] {
+  const ids = textsOf(expectedArtifactIds)
+  if (
+    expected === undefined ||
+    !isTrue(enabled) ||
+    ids.length === 0 ||
+    ids.some((id) => expected.has(id) || isExpression(id))
+  )
+    return []
+  return [
+    {
+      severity: 'warning',
+      field: 'expectedArtifactIds',
+      message: `The pipeline expects no artifact with the id "${shorten(ids[0] as string)}", so the trigger never fires. Name one of expectedArtifacts, or none.`,
+    },
+  ]
 }
 
 /** What looks like a name is one: a payload may have it. */

@@ -139,7 +139,7 @@ const stringClass: JavaClass = {
 const widest = 1000
 
 /** `%s`, `%d`, `%x`, `%f`, `%b`, `%n` and `%%`, with flags `-`, `0`, `,` and `+`, width and precision. */
-function formatText(
+export function formatText(
   format: string,
   values: readonly unknown[],
   show: (value: unknown) => string,
