@@ -1,0 +1,95 @@
+/** Finds the rules that a line matches; literals decide first which patterns are tried. */
+import type { CleanLine } from './clean-line.ts'
+import { testLiterals } from './failed-tests.ts'
+import { Literals } from './literals.ts'
+import { generalRules, type RuleClass, type RuleRow, toolRules } from './tool-rules.ts'
+
+export interface Rule {
+  readonly tool: string
+  /** Place among the rules of all tools: of one tool, the first wins. */
+  readonly rank: number
+  readonly literals: string
+  readonly pattern: RegExp
+  readonly class: RuleClass
+  readonly options: NonNullable<RuleRow[3]>
+}
+
+/** Name of the tool that is not known. */
+export const anyTool = 'any'
+
+const levelLiterals = '"level"|"severity"|"lvl"|level=|severity=|lvl=|##[error]|::error'
+
+const rules: readonly Rule[] = [...toolRules, [anyTool, generalRules] as const]
+  .flatMap(([tool, rows]) => rows.map((row) => ({ tool, row })))
+  .map(({ tool, row: [text, pattern, class_, options = {}] }, rank) => {
+    return { tool, rank, literals: text, pattern, class: class_, options }
+  })
+
+interface LiteralUse {
+  readonly rules: Rule[]
+  /** A line that has only literals of noise is none that matters. */
+  matters: boolean
+  isOfTests: boolean
+}
+
+const uses = new Map<string, LiteralUse>()
+for (const rule of rules) {
+  for (const literal of rule.literals.split('|')) {
+    const use = useOf(literal)
+    use.rules.push(rule)
+    use.matters ||= rule.class !== 'N'
+  }
+}
+for (const literal of testLiterals.split('|')) useOf(literal).isOfTests = true
+for (const literal of levelLiterals.split('|')) useOf(literal).matters = true
+const places = [...uses.values()]
+const literals = new Literals([...uses.keys()])
+
+function useOf(literal: string): LiteralUse {
+  return uses.getOrInsertComputed(literal, () => ({ rules: [], matters: false, isOfTests: false }))
+}
+
+/** The literals of a line. */
+export interface Scan {
+  readonly matters: boolean
+  readonly isOfTests: boolean
+  readonly places: readonly number[]
+}
+
+const nothing: Scan = { matters: false, isOfTests: false, places: [] }
+
+export function scanLine(plain: string): Scan {
+  const found = literals.scan(plain)
+  if (found.length === 0) return nothing
+  return {
+    matters: found.some((place) => places[place]?.matters),
+    isOfTests: found.some((place) => places[place]?.isOfTests),
+    places: found,
+  }
+}
+
+function isMatch({ tool, pattern }: Rule, { line, text }: CleanLine): boolean {
+  return pattern.test(tool === anyTool ? text : line)
+}
+
+/** All rules that the line matches, in order. */
+export function rulesOf(scan: Scan, clean: CleanLine): Rule[] {
+  const tried = new Set(scan.places.flatMap((place) => places[place]?.rules ?? []))
+  return [...tried]
+    .filter((rule) => isMatch(rule, clean))
+    .sort((one, other) => one.rank - other.rank)
+}
+
+/** Of the first rule, without regard to the lines around it. */
+export function classOf(scan: Scan, clean: CleanLine): RuleClass | undefined {
+  if (clean.level === 'other') return 'N'
+  let first: Rule | undefined
+  for (const place of scan.places) {
+    for (const rule of places[place]?.rules ?? []) {
+      if (first !== undefined && rule.rank >= first.rank) break
+      if (isMatch(rule, clean)) first = rule
+    }
+  }
+  const found = first?.class
+  return clean.level === undefined || (found !== undefined && found !== 'H') ? found : 'C'
+}
