@@ -113,6 +113,8 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
       const path = `/instances${named({ ...place, name: id })}/console${query}`
       return toOutput(await asked.find(path, as)).output
     },
+    // Clouddriver finds none, and keeps no offsets of the output.
+    cause: async () => undefined,
     statistics: ({ provider, account, region, metric, serverGroup }, as) =>
       found(
         pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` +

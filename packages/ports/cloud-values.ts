@@ -1,4 +1,5 @@
 /** Tasks, server groups, objects … of any provider, read from the form in which clients have them. */
+import { toCause } from '@fairlead/base/causes/cause.ts'
 import {
   asGiven,
   list,
@@ -222,6 +223,7 @@ export const toCloudManifest = shape({
     warning: textOf,
   }),
   reasons: textsOf,
+  cause: toCause,
   /** Waiting for it is pointless. */
   hopeless: isTrue,
   warnings: objectsOf,
@@ -231,6 +233,9 @@ export const toCloudManifest = shape({
 export type CloudManifest = ShapeOf<typeof toCloudManifest>
 
 /** Coordinates of an object have its name alone, or the full one. */
+/** An answer with the cause of a failure. */
+export const toCaused = shape({ cause: toCause })
+
 export function toFullName(coordinates: unknown, usual: string): string | undefined {
   const { kind, name } = shape({ kind: or(textOf, usual), name: textOf })(coordinates)
   return name === undefined || name.includes(' ') ? name : `${kind} ${name}`
@@ -255,6 +260,7 @@ export const toCloudJob = withAll(
     /** A sentence, or its parts. */
     failureDetails: (value: unknown) => textOf(value) ?? toDetails(value),
     pods: list(shape({ name: textOf, status: shape({ phase: textOf }) })),
+    cause: toCause,
   }),
 )
 export type CloudJob = ShapeOf<typeof toCloudJob>

@@ -1,4 +1,5 @@
 /** Infrastructure, as other capabilities use it: operations that change it, and what is there. */
+import type { Cause } from '@fairlead/base/causes/cause.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Caller } from './caller.ts'
 import type {
@@ -60,6 +61,8 @@ export interface Infrastructure {
     wanted: InstancePlace & { readonly provider: string; readonly lastLines?: number },
     as: Caller,
   ): Promise<string[]>
+  /** Why an instance does not run, by its output; undefined where that does not say. */
+  cause(place: InstancePlace, as: Caller): Promise<Cause | undefined>
   /** Undefined: there is no such metric, or no such server group. */
   statistics(wanted: MetricPlace, as: Caller): Promise<JsonObject | undefined>
   securityGroup(

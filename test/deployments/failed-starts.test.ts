@@ -57,7 +57,7 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
     const { port, view } = await replaceBy(fleet, 'crash', { command: crashing })
     const { stage, task, top } = messagesOf(view)
     const said =
-      /0 of 1 instances of shop-crash-v001 are up; .*code 3.* It failed to start [5-9] times in a row\. .*"startLimits".*(\n|\\n)The last output of \S+:(\n|\\n)cannot read its settings/
+      /0 of 1 instances of shop-crash-v001 are up; .*code 3.* It failed to start [5-9] times in a row\. .*"startLimits".*(\n|\\n)The output of \S+ says why: cannot read its settings/
     assert.match(stage, said)
     for (const text of [task, top]) assert.match(text.replaceAll('\\"', '"'), said)
     assert.deepEqual(await fleet.cluster('shop-crash'), ['shop-crash-v000', '(shop-crash-v001)'])

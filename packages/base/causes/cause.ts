@@ -1,4 +1,5 @@
 /** The cause of a failure: the line of an output, or the words of an exit, that says why. docs/contracts/causes.md. */
+import { maybeObject } from '../json/shape.ts'
 
 export const causeKinds = [
   'code',
@@ -42,6 +43,31 @@ export interface Ending {
   readonly isOutOfMemory?: boolean | undefined
   /** What Fairlead or an orchestrator knows of the end, such as its own time limit: it precedes the exit. */
   readonly reason?: { readonly text: string; readonly kind: CauseKind } | undefined
+}
+
+/** @param text In which Fairlead or an orchestrator says how something ended */
+export function reasonEnding(text: string): Pick<Ending, 'isOutOfMemory' | 'reason'> {
+  if (
+    /OOMKilled|more memory than its limit|exceeded its memory limit|more than its limit of .* and was ended/.test(
+      text,
+    )
+  )
+    return { isOutOfMemory: true }
+  if (/time limit|DeadlineExceeded/.test(text)) return { reason: { text, kind: 'timeout' } }
+  return /disk quota|exceeded its limit of/.test(text) ? { reason: { text, kind: 'resource' } } : {}
+}
+
+/** A cause that another process or service has found. */
+export function toCause(value: unknown): Cause | undefined {
+  const cause = maybeObject(value)
+  return typeof cause?.['text'] === 'string' && typeof cause['kind'] === 'string'
+    ? (cause as unknown as Cause)
+    : undefined
+}
+
+/** `cart.test.ts:9: expected 1, got 2` */
+export function formatCause({ text, place }: Cause): string {
+  return place === undefined || text.includes(place) ? text : `${text} (${place})`
 }
 
 export const maxText = 200

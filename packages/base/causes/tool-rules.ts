@@ -722,6 +722,7 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
 
 /** What many tools write; it comes after their own rules. */
 export const generalRules: readonly RuleRow[] = [
+  ['failed with ', /^".*" failed with (?:exit code \d+|SIG[A-Z]+)\.$/, 'N'],
   [
     'ignor|continuing|allowed to fail|retrying|will retry',
     /\bignor(?:ed|ing)\b|\bcontinuing\b|allowed to fail|\bretrying\b|will retry/i,

@@ -1,5 +1,6 @@
 /** Builds of this machine in SQLite: the queue, the builds that run, and those that have ended. */
 import type { DatabaseSync } from 'node:sqlite'
+import type { Cause } from '@fairlead/base/causes/cause.ts'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import type { SecretVersion } from '@fairlead/ports/secrets.ts'
@@ -47,6 +48,8 @@ export interface LocalBuild {
   readonly result?: BuildResult | undefined
   /** Why it has not succeeded, for people. */
   readonly reason?: string | undefined
+  /** The line of its log that says why. */
+  readonly cause?: Cause | undefined
   readonly description?: string | undefined
   readonly commit?: BuildCommit | undefined
   readonly tests?: TestCounts | undefined

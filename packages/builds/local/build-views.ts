@@ -45,6 +45,7 @@ export function toBuildView(build: StoredBuild, host: string): ListedBuild {
     state,
     result,
     reason,
+    cause,
     startedMs,
     endedMs,
     description,
@@ -63,7 +64,7 @@ export function toBuildView(build: StoredBuild, host: string): ListedBuild {
     builtOn: host,
     artifacts: toArtifactViews(build, host),
     parameters: maskParameters(parameters),
-    ...definedOf({ result, reason, description }),
+    ...definedOf({ result, reason, cause, description }),
     ...(tests !== undefined && { testResults: [{ ...tests, urlName: 'testReport' }] }),
     ...(commit !== undefined && {
       scm: [

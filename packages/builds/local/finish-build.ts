@@ -19,7 +19,10 @@ export interface FinishParts {
 }
 
 export interface BuildOutcome
-  extends Pick<LocalBuild, 'result' | 'reason' | 'tests' | 'files' | 'containerImages' | 'image'> {
+  extends Pick<
+    LocalBuild,
+    'result' | 'reason' | 'cause' | 'tests' | 'files' | 'containerImages' | 'image'
+  > {
   readonly result: BuildResult
 }
 

@@ -2,6 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { type Cause, reasonEnding } from '@fairlead/base/causes/cause.ts'
+import { CauseReader } from '@fairlead/base/causes/reader.ts'
 import { adviseOnOutgoing } from '@fairlead/base/outside/outgoing-advice.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { CacheFolders } from '@fairlead/base/storage/cache-folders.ts'
@@ -281,15 +283,36 @@ export class LocalBuilds {
     const state = machine.builders.look(build.id)
     if (state === undefined) return
     const outcome = await finishBuild(build, state, this.#options)
+    const cause =
+      outcome.result === 'FAILURE' || outcome.result === 'UNSTABLE'
+        ? await this.#causeOf(build, outcome)
+        : undefined
     const advice =
       outcome.result === 'FAILURE'
         ? adviseOnOutgoing(await this.output(build, adviceBytes), build.account)
         : ''
-    await this.#end(
-      build,
-      advice === '' ? outcome : { ...outcome, reason: `${outcome.reason} ${advice}` },
-    )
+    const reason = advice === '' ? outcome.reason : `${outcome.reason} ${advice}`
+    await this.#end(build, { ...outcome, reason, cause })
     if (build.cacheName !== undefined) this.#discard(this.#options.caches.trim(build.cacheName))
+  }
+
+  /** Its log is read once, as it is kept; the lines of the runner itself say only that something failed. */
+  async #causeOf({ id }: StoredBuild, { reason = '' }: BuildOutcome): Promise<Cause | undefined> {
+    const reader = new CauseReader()
+    for (let offset = 0, isMore = true; isMore; ) {
+      const part = await this.#options.machine.builders.logPart(id, offset, logPartBytes)
+      if (part === undefined) break
+      reader.feed(part.output)
+      isMore = part.nextOffset > offset && part.nextOffset < part.endOffset
+      offset = part.nextOffset
+    }
+    const [, signal] = /failed with (SIG[A-Z]+)/.exec(reason) ?? []
+    const [, code] = /failed with exit code (\d+)/.exec(reason) ?? []
+    return reader.end({
+      signal,
+      exitCode: code === undefined ? undefined : Number(code),
+      ...reasonEnding(reason),
+    })
   }
 
   /** Once only: what comes later does not change the result. */

@@ -1,6 +1,7 @@
 /** Representations of executions: the whole record, the unexpanded form of lists, the task view. */
 import { maybeObject, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { causeIn } from './machine/failure.ts'
 import type { Execution, Stage } from './model.ts'
 import { executionSecretsOf, maskExecution, maskIn, secretsIn } from './secrets.ts'
 
@@ -28,7 +29,8 @@ export function stageView(
   secrets: readonly string[] = secretsIn([stage]),
 ): JsonObject {
   const { engine: _notes, tasks: _tasks, ...shown } = stage
-  return maskIn({ ...shown, tasks: tasksOf(stage) }, secrets)
+  const cause = causeIn(stage.context['exception'])
+  return maskIn({ ...shown, ...(cause && { cause }), tasks: tasksOf(stage) }, secrets)
 }
 
 function tasksOf({ tasks }: Stage): JsonObject[] {

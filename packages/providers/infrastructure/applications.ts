@@ -11,6 +11,7 @@ import {
   queryValue,
   queryValues,
 } from '@fairlead/ports/requests/request-values.ts'
+import { endingOfInstance, findCause, findJobCause } from './causes.ts'
 import { balancersOfGroups } from './clusters.ts'
 import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'
 import type { ConsoleView } from './provider.ts'
@@ -253,11 +254,27 @@ const jobs: RouteHandler = async (request, infrastructure) => {
 }
 
 const job: RouteHandler = async (request, infrastructure) => {
-  const found =
-    findJob(request, infrastructure)?.job ?? (await findCollectedJob(request, infrastructure))
+  const present = findJob(request, infrastructure)
+  const found = present?.job ?? (await findCollectedJob(request, infrastructure))
   if (found === undefined) throw missing(request, 'Job', 'account', 'location', 'id')
   await checkOwners(request, infrastructure, found)
-  return toJobView(found)
+  const cause =
+    present !== undefined && found.state === 'Failed'
+      ? await findJobCause(present.provider, found)
+      : undefined
+  return { ...toJobView(found), ...(cause !== undefined && { cause }) }
+}
+
+/** Why an instance does not run, by its output; `{}` where that does not say. */
+const cause: RouteHandler = async (request, infrastructure) => {
+  const place = pathValues(request, 'account', 'region', 'id')
+  for (const provider of infrastructure.providers) {
+    const found = provider.instance(place.account, place.region, place.id)
+    if (found === undefined) continue
+    await checkOwners(request, infrastructure, found)
+    return { cause: await findCause(provider, place, endingOfInstance(found)) }
+  }
+  throw missing(request, 'Instance', 'id')
 }
 
 /** One that is gone after its end, as the provider still knows it. */
@@ -356,6 +373,7 @@ export const serverGroupByName = get('/serverGroups/:account/:region/:name', ser
 ])
 export const instanceById = get('/instances/:account/:region/:id', instance, ['account'])
 export const instanceOutput = get('/instances/:account/:region/:id/console', console, ['account'])
+export const instanceCause = get('/instances/:account/:region/:id/cause', cause, ['account'])
 export const jobById = get('/applications/:application/jobs/:account/:location/:id', job, reads)
 export const jobRemoval: InfrastructureRoute = {
   method: 'DELETE',
@@ -391,6 +409,7 @@ export const applicationRoutes: InfrastructureRoute[] = [
 
   instanceById,
   instanceOutput,
+  instanceCause,
 
   get('/applications/:application/jobs', jobs, ['application']),
   jobById,

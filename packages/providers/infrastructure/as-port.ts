@@ -12,6 +12,7 @@ import {
   namesOwnedBy,
   placedNames,
   serverGroupReader,
+  toCaused,
   toCloudImage,
   toCloudInstance,
   toCloudJob,
@@ -35,6 +36,7 @@ import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import { answer } from './answer.ts'
 import {
   instanceById,
+  instanceCause,
   instanceOutput,
   jobById,
   jobFileByName,
@@ -146,6 +148,7 @@ export function createPort(infrastructure: EmbeddedInfrastructure): Infrastructu
     },
     output: async ({ provider, lastLines: tail, ...params }, as) =>
       toOutput(await find(instanceOutput, { params, query: { provider, tail } }, as)).output,
+    cause: async (params, as) => (await one(toCaused, find(instanceCause, { params }, as)))?.cause,
     statistics: ({ serverGroup, ...params }, as) =>
       one(objectOf, find(statisticsOfGroup, { params, query: { serverGroup } }, as)),
     securityGroup: (params, as) => one(toSecurityGroup, find(securityGroupByName, { params }, as)),

@@ -3,6 +3,7 @@
  *
  * @see docs/contracts/orchestration.md#failure-options
  */
+import { type Cause, toCause } from '@fairlead/base/causes/cause.ts'
 import { shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, listOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { isFalse, optionsOf, type Stage } from '../model.ts'
@@ -53,9 +54,20 @@ export function errorRecord(error: unknown, operation: string, now: number): Jso
 export function failureRecord(
   exceptionType: string,
   errors: readonly [string, ...string[]],
+  cause?: Cause,
 ): JsonObject {
-  return { exceptionType, details: { error: errors[0], errors: [...new Set(errors)] } }
+  return {
+    exceptionType,
+    details: { error: errors[0], errors: [...new Set(errors)], ...(cause && { cause }) },
+  }
 }
+
+/** The cause that an error record holds. */
+export function causeIn(record: unknown): Cause | undefined {
+  return toCaused(record).details.cause
+}
+
+const toCaused = shape({ details: shape({ cause: toCause }) })
 
 const toParts = shape({
   details: objectOf,

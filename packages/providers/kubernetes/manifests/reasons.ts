@@ -1,4 +1,6 @@
 /** Reasons why an object does not become stable, a sentence each: from its pods, their owners and events. */
+import { formatCause, type Cause as OutputCause } from '@fairlead/base/causes/cause.ts'
+import { CauseReader } from '@fairlead/base/causes/reader.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { type KubeEvent, toEvent } from '../objects/event.ts'
 import {
@@ -13,6 +15,8 @@ import { conditionIn, type KubeObject } from '../objects.ts'
 
 export interface WaitReason {
   readonly text: string
+  /** The line of its output that says why. */
+  readonly cause?: OutputCause
   /** Waiting does not help. */
   readonly isHopeless: boolean
 }
@@ -78,12 +82,12 @@ function together(causes: readonly (Cause & { readonly pod: string })[]): WaitRe
   return [...byKey.values()].flatMap((same) => {
     const [first] = same
     if (first === undefined) return []
-    const { text, isHopeless, pod } = first
+    const { text, isHopeless, pod, cause: found } = first
     const where =
       same.length === 1
         ? `pod ${pod}`
         : `${new Set(same.map((each) => each.pod)).size} pods, such as ${pod}`
-    return [{ text: text.replace('{pods}', where), isHopeless }]
+    return [{ text: text.replace('{pods}', where), isHopeless, ...(found && { cause: found }) }]
   })
 }
 
@@ -249,16 +253,22 @@ function crashCause(
     crash.reason === 'OOMKilled'
       ? 'was killed because it exceeded its memory limit (OOMKilled)'
       : `ended with exit code ${crash.exitCode ?? 'unknown'}${crash.signal ? ` (signal ${crash.signal})` : ''}`
-  const lines = (log ?? crash.message ?? '')
-    .trimEnd()
-    .split('\n')
-    .slice(-shownLines)
-    .join('\n')
-    .slice(-shownCharacters)
+  const output = log ?? crash.message ?? ''
+  const reader = new CauseReader({ tool: 'pod' })
+  reader.feed(output)
+  const found = reader.end({
+    exitCode: crash.exitCode,
+    isOutOfMemory: crash.reason === 'OOMKilled',
+  })
+  const lines = output.trimEnd().split('\n').slice(-shownLines).join('\n').slice(-shownCharacters)
   const again =
     restarts === 0 ? '' : restarts === 1 ? ' after 1 restart' : ` after ${restarts} restarts`
-  const text = `The container ${name} ${how} in {pods}${again}.${lines === '' ? '' : ` Its last output: ${lines}`}`
-  return cause(text, { key: `crash ${name} ${how}` })
+  const why =
+    found === undefined || found.stream === 'system'
+      ? lines && ` Its last output: ${lines}`
+      : ` Its output says why: ${formatCause(found)}`
+  const text = `The container ${name} ${how} in {pods}${again}.${why}`
+  return { ...cause(text, { key: `crash ${name} ${how}` }), ...(found && { cause: found }) }
 }
 
 function ended(text: string): string {

@@ -13,8 +13,8 @@ import { loadEvents } from './events.ts'
 /** Pods that are asked about: others have the same troubles. */
 const maxPods = 5
 const maxLogs = 3
-const logLines = 10
-const logBytes = 4096
+const logLines = 2_000
+const logBytes = 512 * 1024
 /** A status without reasons is better than none. */
 const maxMs = 8000
 

@@ -133,6 +133,7 @@ async function findManifest(
     metrics,
     ...(reasons !== undefined && {
       reasons: reasons.map(({ text }) => text),
+      cause: reasons.find(({ cause }) => cause !== undefined)?.cause,
       hopeless: reasons.some(({ isHopeless }) => isHopeless),
     }),
   }

@@ -1,4 +1,5 @@
 /** Calls of stages to the build service (docs/contracts/builds.md). */
+import { toCause } from '@fairlead/base/causes/cause.ts'
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
@@ -20,6 +21,7 @@ export const toBuild = shape({
   result: or(textOf, ''),
   reason: textOf,
   url: textOf,
+  cause: toCause,
   testResults: list(shape({ failCount: or(numberOf, 0), totalCount: or(numberOf, 0) })),
 })
 

@@ -1,4 +1,5 @@
 /** Steps that follow a build from the queue to its end, and its result (docs/contracts/orchestration.md#build-stages). */
+import { type Cause, formatCause } from '@fairlead/base/causes/cause.ts'
 import type { ShapeOf } from '@fairlead/base/json/shape.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Build, BuildJob } from '@fairlead/ports/builds.ts'
@@ -68,7 +69,7 @@ async function waitForEnd(context: TaskContext): Promise<TaskResult> {
   ) {
     return { status: 'SUCCEEDED', context: { ...noWait, ...known }, outputs: known }
   }
-  return failed(context, build, known, describe(build, ended))
+  return failed(context, build, known, { text: describe(build, ended), cause: ended.cause })
 }
 
 /** Properties of a build that failed may say more about it. */
@@ -76,7 +77,7 @@ async function failed(
   context: TaskContext,
   build: Build,
   known: { buildInfo: JsonObject },
-  text: string,
+  { text, cause }: { readonly text: string; readonly cause: Cause | undefined },
 ): Promise<TaskResult> {
   const properties = await findProperties(context, build)
   return {
@@ -85,7 +86,7 @@ async function failed(
       ...properties.context,
       ...noWait,
       ...known,
-      exception: failureRecord('BuildFailed', [text]),
+      exception: failureRecord('BuildFailed', [text], cause),
     },
     outputs: { ...properties.outputs, ...known },
   }
@@ -94,13 +95,13 @@ async function failed(
 /** What happened, why as far as the service knows, and where to read on. */
 function describe(
   build: Build,
-  { result, reason, url, testResults }: ShapeOf<typeof toBuild>,
+  { result, reason, url, testResults, cause }: ShapeOf<typeof toBuild>,
 ): string {
   const ending = endings[result] ?? 'failed'
   const failures = testResults.reduce((sum, { failCount }) => sum + failCount, 0)
   const total = testResults.reduce((sum, { totalCount }) => sum + totalCount, 0)
   const tests = failures === 0 ? undefined : `${failures} of ${total} tests failed`
-  const why = reason?.trim().replace(/\.$/, '')
+  const why = cause === undefined ? reason?.trim().replace(/\.$/, '') : formatCause(cause)
   const causes = (result === 'UNSTABLE' ? [tests ?? why] : [tests, why]).flatMap(
     (cause) => cause ?? [],
   )

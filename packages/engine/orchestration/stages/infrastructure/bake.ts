@@ -1,4 +1,6 @@
 /** `bake`: images from a bakery, embedded or external, one child stage per region (docs/contracts/bakery.md#stage). */
+import { type Cause, formatCause } from '@fairlead/base/causes/cause.ts'
+import { CauseReader } from '@fairlead/base/causes/reader.ts'
 import { asGiven, list, or, shape } from '@fairlead/base/json/shape.ts'
 import {
   isTrue,
@@ -206,17 +208,26 @@ async function monitorBake(context: TaskContext): Promise<TaskResult> {
   const wasPending = statusNote.in(context.stage.context).state === 'PENDING'
   if (wasPending && state !== 'COMPLETED')
     return { ...again, context: { status: await requestBake(context, false) } }
-  const exception = failureRecord('BakeFailed', [await describeFailure(context, id)])
+  const { text, cause } = await describeFailure(context, id)
+  const exception = failureRecord('BakeFailed', [text], cause)
   return { status: 'TERMINAL', context: { status, exception } }
 }
 
-/** The end of the log says most; without it the stage still fails in words. */
-async function describeFailure(context: TaskContext, id: string): Promise<string> {
+/** Without its log the stage still fails in words. */
+async function describeFailure(
+  context: TaskContext,
+  id: string,
+): Promise<{ text: string; cause?: Cause | undefined }> {
   const region = regionOf(context)
   const log = (await context.bakery.log({ region, id }).catch(() => '')).trimEnd()
+  const reader = new CauseReader()
+  reader.feed(log)
+  const cause = reader.end({ exitCode: 1 })
+  const failed = `The bake ${id} in ${region} failed`
+  if (cause !== undefined) return { text: `${failed}: ${formatCause(cause)}`, cause }
   const end =
     log === '' ? '' : ` Its log ends with:\n${log.split('\n').slice(-shownLines).join('\n')}`
-  return `The bake ${id} in ${region} failed.${end}`
+  return { text: `${failed}.${end}` }
 }
 
 async function readDetails(context: TaskContext): Promise<TaskResult> {

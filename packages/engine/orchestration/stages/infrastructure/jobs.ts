@@ -1,4 +1,5 @@
 /** `runJob` and `destroyJob`: programs that run once on the infrastructure (docs/contracts/infrastructure.md#jobs). */
+import { formatCause } from '@fairlead/base/causes/cause.ts'
 import { shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
@@ -173,12 +174,15 @@ async function loadProperties(
 
 function failureOf(
   name: string,
-  { completionDetails: { message, reason, exitCode }, failureDetails }: CloudJob,
+  { completionDetails: { message, reason, exitCode }, failureDetails, cause }: CloudJob,
 ): JsonObject {
   const why =
     message ?? reason ?? (typeof failureDetails === 'object' ? failureDetails.message : undefined)
   const how = exitCode === undefined ? '' : ` with exit code ${exitCode}`
-  return failureRecord('JobFailed', [
-    `The job ${name} failed${how}.${why === undefined ? '' : ` ${why}`}`,
-  ])
+  const failed = `The job ${name} failed${how}`
+  const text =
+    cause === undefined || cause.stream === 'system'
+      ? `${failed}.${why === undefined ? '' : ` ${why}`}`
+      : `${failed}: ${formatCause(cause)}`
+  return failureRecord('JobFailed', [text], cause)
 }

@@ -1,3 +1,4 @@
+import { type Cause, formatCause } from '@fairlead/base/causes/cause.ts'
 import { maybe, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, numberOf, objectOf } from '@fairlead/base/json/values.ts'
 import type { CloudInstance, CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
@@ -310,17 +311,18 @@ export async function followStarts(
   )
   const [first] = faults
   if (first !== undefined && faults.length > dispensable) {
-    const output = await lastOutput(context, group, first.instance)
-    throw new StageError([`${missing}; ${first.fault} ${startAdvice}${output}`])
+    const { text, cause } = await whyDown(context, group, first.instance)
+    throw new StageError([`${missing}; ${first.fault} ${startAdvice}${text}`], { cause })
   }
   const reason = down.flatMap(reasonsOf).at(0)
   const told = reason === undefined ? missing : `${missing}; ${reason}`
   const waitedMs = passedMs(execution, sinceMs, now) - pausedMs(execution, sinceMs, now)
   if (seconds !== undefined && waitedMs >= seconds * 1000) {
-    const output = await lastOutput(context, group, down[0])
-    throw new StageError([
-      `${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${startAdvice}${output}`,
-    ])
+    const { text, cause } = await whyDown(context, group, down[0])
+    throw new StageError(
+      [`${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${startAdvice}${text}`],
+      { cause },
+    )
   }
   return {
     missing: told,
@@ -331,21 +333,30 @@ export async function followStarts(
 const lastLines = 8
 const maxOutput = 1000
 
-/** What the program of an instance wrote last, as its console shows it; empty where there is none. */
-async function lastOutput(
+interface DownReason {
+  /** With a line break before it; empty where there is none. */
+  readonly text: string
+  readonly cause?: Cause | undefined
+}
+
+/** The line of its output that says why, else what the program of an instance wrote last. */
+async function whyDown(
   { infrastructure }: TaskContext,
   group: CloudServerGroup | undefined,
   instance: CloudInstance | undefined,
-): Promise<string> {
-  if (group === undefined || instance === undefined) return ''
+): Promise<DownReason> {
+  if (group === undefined || instance === undefined) return { text: '' }
   const { account, region, provider } = group
   const { id } = instance
+  const cause = await infrastructure.cause({ account, region, id }).catch(() => undefined)
+  if (cause !== undefined && cause.stream !== 'system')
+    return { text: `\nThe output of ${id} says why: ${formatCause(cause)}`, cause }
   // Whatever keeps the output away must not take the place of the failure itself.
   const parts = await infrastructure
     .output({ provider, account, region, id, lastLines })
     .catch(() => [])
   const text = (parts.length === 1 ? String(parts[0]) : '').trim()
-  return text && `\nThe last output of ${id}:\n${text.slice(-maxOutput)}`
+  return { text: text && `\nThe last output of ${id}:\n${text.slice(-maxOutput)}`, cause }
 }
 
 /** Why the instance will not start; nothing while it still may. */

@@ -1,3 +1,4 @@
+import type { Cause } from '@fairlead/base/causes/cause.ts'
 import { list, or, shape } from '@fairlead/base/json/shape.ts'
 import {
   fieldAt,
@@ -65,6 +66,7 @@ interface StabilityVerdict {
   readonly target: ManifestTarget
   readonly kind: 'stable' | 'failed' | 'waiting'
   readonly message?: string
+  readonly cause?: Cause | undefined
   readonly absentSince?: number
   readonly trouble?: Trouble
   readonly warnings?: readonly JsonObject[]
@@ -134,7 +136,10 @@ function conclude(context: TaskContext, verdicts: readonly StabilityVerdict[]): 
   if (failure === undefined) return { status: 'SUCCEEDED', context: shown }
   return {
     status: 'TERMINAL',
-    context: { ...shown, exception: failureRecord('ManifestFailed', [failure, ...more]) },
+    context: {
+      ...shown,
+      exception: failureRecord('ManifestFailed', [failure, ...more], of('failed').at(0)?.cause),
+    },
   }
 }
 
@@ -177,7 +182,7 @@ async function judge(
   }
   if (body === undefined) return absent(context, target, absenceMs, describe)
   const { warnings, events } = body
-  const { kind, message, trouble } = judgeStatus(body, {
+  const { kind, message, trouble, cause } = judgeStatus(body, {
     ...fields,
     now: context.now,
     before: troubleOf(readNotes(context.stage.context).troubles[keyOf(toShown(target))]),
@@ -187,6 +192,7 @@ async function judge(
     kind,
     ...(message !== undefined && { message: describe(message) }),
     ...(trouble !== undefined && { trouble }),
+    cause,
     warnings,
     events,
   }
@@ -248,7 +254,7 @@ function absent(
   }
 }
 
-interface Judgement extends Pick<StabilityVerdict, 'trouble'> {
+interface Judgement extends Pick<StabilityVerdict, 'trouble' | 'cause'> {
   readonly kind: StabilityVerdict['kind']
   readonly message?: string
 }
@@ -264,7 +270,7 @@ interface JudgementChoice {
 }
 
 function judgeStatus(
-  { status, health, reasons, hopeless }: CloudManifest,
+  { status, health, reasons, cause, hopeless }: CloudManifest,
   { failFast, awaitSuspended, strictHealth, failOnLastRun, now, before }: JudgementChoice,
 ): Judgement {
   const { stable, available, failed } = status
@@ -279,9 +285,9 @@ function judgeStatus(
       : { since: before?.reason === reason ? before.since : now, reason }
   const isOver = trouble !== undefined && now - trouble.since >= (failsAfterMs ?? 0)
   if ((failed.state && (trouble === undefined || isOver)) || isOver)
-    return { kind: 'failed', message: joined(failed.message ?? sentence ?? 'it failed') }
+    return { kind: 'failed', message: joined(failed.message ?? sentence ?? 'it failed'), cause }
   if (failOnLastRun && reason === 'LastRunFailed')
-    return { kind: 'failed', message: joined(sentence ?? 'its last run failed') }
+    return { kind: 'failed', message: joined(sentence ?? 'its last run failed'), cause }
   const isWanted =
     (awaitSuspended && state === 'suspended') || (strictHealth && state === 'unattended')
   if (stable.state && !isWanted)
@@ -291,6 +297,7 @@ function judgeStatus(
   return {
     kind: isHopeless && failFast ? 'failed' : 'waiting',
     message,
+    cause,
     ...(trouble !== undefined && { trouble }),
   }
 }
