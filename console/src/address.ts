@@ -98,7 +98,11 @@ export const to = {
   jobs: (application: string) => own(application, ['jobs']),
   job: (application: string, { account, region, id }: Identified, query?: Query) =>
     own(application, ['jobs', account, region, id], query),
-  delivery: (application: string) => own(application, ['delivery']),
+  /** By its version or commit; one whose name an address cannot have is looked for among the runs. */
+  release: (application: string, version: string) =>
+    isPathPart(version)
+      ? own(application, ['releases', version])
+      : own(application, ['runs'], { q: version }),
   canary: (application: string, id: string) => own(application, ['canaries', id]),
   settings: (application: string, query?: Query) => own(application, ['settings'], query),
   search: (q: string) => address(['search'], { q }),

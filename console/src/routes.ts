@@ -47,7 +47,8 @@ const routes: readonly (readonly [path: string, load: LoadScreen])[] = [
     async () => (await import('./manifests/manifest-screen.tsx')).ManifestScreen,
   ],
   [`${own}/resources`, async () => (await import('./manifests/resources.tsx')).Resources],
-  [`${own}/delivery`, async () => (await import('./screens/delivery.tsx')).Delivery],
+  [`${own}/delivery`, async () => (await import('./screens/clusters.tsx')).ApplicationOverview],
+  [`${own}/releases/:version`, async () => (await import('./screens/release.tsx')).ReleaseScreen],
   [`${own}/canaries/:id`, async () => (await import('./screens/delivery.tsx')).CanaryScreen],
   [
     `${own}/settings`,

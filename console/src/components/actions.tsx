@@ -21,7 +21,9 @@ export interface ActionTarget extends Pick<Change, 'application' | 'object'> {
 }
 
 /** Without an effect nothing is asked. One that has `href` or `onSelect` does that instead. */
-export interface Action extends MenuItem, Pick<Question, 'effect' | 'level' | 'values' | 'fields'> {
+export interface Action
+  extends MenuItem,
+    Pick<Question, 'effect' | 'level' | 'values' | 'fields' | 'note'> {
   /** Of the job. */
   readonly type?: string
   /** In its texts, before the name; its label unless given. */
@@ -95,6 +97,7 @@ export function startAction({ place, ...target }: ActionTarget, action: Action):
     destructive,
     values,
     fields,
+    note: action.note,
     onDone,
     level: action.level ?? (destructive ? 2 : 1),
     ...(list === undefined

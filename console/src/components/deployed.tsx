@@ -1,7 +1,6 @@
 /** What environments run of applications: the reads, and a cell for one of each. */
 
 import { inOrder } from '@fairlead/model/environments/order.ts'
-import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
@@ -13,19 +12,16 @@ import {
   type Deployed,
   differenceOf,
   environmentOf,
-  type Pipeline,
   toDeclared,
   toDeployed,
   wayOf,
 } from '../model/deployments.ts'
-import { pipelinesThatDeploy, whyNoImage } from '../model/infrastructure.ts'
 import { foresee, foreseen } from '../model/recent.ts'
 import { toEnvironments } from '../model/run-deployments.ts'
 import { accountOf, groupPlace, isEnabled, type ServerGroup } from '../model/server-groups.ts'
 import { describeError, plural } from '../words.ts'
 import { Banner, Button } from './button.tsx'
-import { Menu } from './menu.tsx'
-import { Icon, Name, NameLink, StatusMark, Time } from './text.tsx'
+import { Icon, NameLink, StatusMark, Time } from './text.tsx'
 
 /** Applications whose server groups come in one call. */
 const perCall = 20
@@ -49,7 +45,18 @@ export function useLandscape(screen: string) {
     const deploying = (pipelines ?? []).map((pipeline) => wayOf(pipeline, environments))
     const names = inOrder([...new Set([...ways.flat(), ...own])], [...ways, ...deploying])
     const nameOf = (group: ServerGroup) => environmentOf(group, declared, environments)
-    return { screen, environments, declared, nameOf, names, pipelines: pipelines ?? [] }
+    /** Whether the application declares the environment, or a pipeline of it deploys there. */
+    const reaches = (application: string, environment: string) => {
+      const key = application.toLowerCase()
+      const isOwn = (pipeline: { application: string }) => pipeline.application.toLowerCase() === key
+      return (
+        declared.get(key)?.some(({ name }) => name === environment) ??
+        (pipelines ?? []).some(
+          (pipeline) => isOwn(pipeline) && wayOf(pipeline, environments).includes(environment),
+        )
+      )
+    }
+    return { screen, nameOf, names, reaches, pipelines: pipelines ?? [] }
   }, [screen, accounts, pipelines, applications])
 }
 
@@ -131,10 +138,9 @@ interface CellProps {
   readonly deployed: Deployed
   /** What the environment before it runs. */
   readonly earlier: Deployed | undefined
-  readonly landscape: Landscape
 }
 
-export function DeployedCell({ application, deployed, earlier, landscape }: CellProps) {
+export function DeployedCell({ application, deployed, earlier }: CellProps) {
   const { versions, commit, sinceMs, up, total, groups, rolledBackFrom } = deployed
   const difference = earlier && differenceOf(deployed, earlier)
   const rollback =
@@ -170,7 +176,6 @@ export function DeployedCell({ application, deployed, earlier, landscape }: Cell
             <Promotion
               application={application}
               earlier={earlier}
-              landscape={landscape}
               target={deployed.environment}
               left={rolledBackFrom}
             />
@@ -206,121 +211,33 @@ function DriftMark({
   )
 }
 
-interface PromotionProps extends Pick<CellProps, 'application' | 'landscape'> {
+interface PromotionProps {
+  readonly application: string
   readonly earlier: Deployed
   readonly target: string
   /** Versions from which it was rolled back. */
   readonly left?: readonly string[]
-  /** Instead of the sentence that there is no way. */
-  readonly none?: VNode
 }
 
-/** Starts of the pipelines that bring a version of the environment before to this one, the shortest way first. */
-export function Promotion({ landscape, ...props }: PromotionProps) {
-  const isDeclared = landscape.declared.has(props.application.toLowerCase())
-  return isDeclared ? (
-    <DeclaredPromotion {...props} />
-  ) : (
-    <DerivedPromotion {...props} landscape={landscape} />
-  )
-}
-
-/** As the API knows it: the way, and what holds it up. */
-function DeclaredPromotion({
+/** Opens the review of what the environment before runs. */
+export function Promotion({
   application,
-  earlier,
+  earlier: {
+    versions: [version = ''],
+  },
   target,
-  left,
-  none = <></>,
-}: Omit<PromotionProps, 'landscape'>) {
-  const live = useLive(
-    '/applications/{application}/environments',
-    { path: { application } },
-    { refresh: 'steady' },
-  )
-  const promotion = live.reading.value.body?.environments.find(
-    ({ name }) => name === target,
-  )?.promotion
-  if (promotion === undefined) return none
-  const { pipelines, runs, holds, mayPromote } = promotion
-  const [run] = runs
-  const way = pipelines.find(({ promotes }) => promotes) ?? pipelines[0]
-  const words = run === undefined ? holds[0] : (run.waitsFor ?? 'under way')
-  return (
-    <>
-      {run !== undefined && <a href={to.execution(run.id)} children={run.pipeline} />}
-      {run === undefined && mayPromote && way !== undefined && (
-        <a
-          class="button small"
-          href={to.startPipeline(application, way.id)}
-          title={`${way.name}: to ${target}`}
-        >
-          {promoteText(earlier, left)}
-        </a>
-      )}
-      {words !== undefined && <Name class="muted cut" text={words} max={80} />}
-    </>
-  )
-}
-
-function promoteText({ versions: [version = ''] }: Deployed, left: readonly string[] = []): string {
-  return `Promote ${version}${left.includes(version) ? ' again' : ''}`
-}
-
-function DerivedPromotion({
-  application,
-  earlier,
-  target,
-  left,
-  landscape: { environments, pipelines },
-  none,
+  left = [],
 }: PromotionProps) {
-  const label = `${promoteText(earlier, left)} of ${application} to ${target}`
-  const own = pipelines.filter(
-    (pipeline) => pipeline.application.toLowerCase() === application.toLowerCase(),
-  )
-  const isIn = (environment: string) => (account: string) =>
-    (environments.get(account) ?? account) === environment
-  const reachOf = (pipeline: Pipeline) => wayOf(pipeline, environments)
-  const [way, ...others] = pipelinesThatDeploy(
-    earlier.images[0] ?? '',
-    own,
-    isIn(target),
-    isIn(earlier.environment),
-  )
-    .map(({ id, name, fills }) => {
-      const all = own.filter((one) => one.id === id).flatMap(reachOf)
-      const text = all.length > 1 ? `${name} (to ${all.join(', ')})` : name
-      return {
-        label: text,
-        icon: 'play',
-        href: to.startPipeline(application, id, fills),
-        reach: all.length,
-      } as const
-    })
-    .toSorted((a, b) => a.reach - b.reach)
-  const there = own.find((pipeline) => reachOf(pipeline).includes(target))
-  if (way === undefined) {
-    const [text, href] =
-      there?.id === undefined
-        ? ['no pipeline takes it there: create one', to.newPipeline(application)]
-        : [
-            `${there.name} deploys there, but ${whyNoImage(there)}`,
-            to.pipeline(application, there.id),
-          ]
-    return there === undefined && none ? (
-      none
-    ) : (
-      <a class="muted cut" title={text} href={href} children={text} />
-    )
-  }
-  return others.length === 0 ? (
-    <a class="button small" href={way.href} aria-label={label}>
-      {promoteText(earlier, left)}
-    </a>
-  ) : (
-    <Menu label={label} class="button small" items={[way, ...others]}>
-      {promoteText(earlier, left)} <Icon name="down" />
-    </Menu>
+  const text = `Promote ${version}${left.includes(version) ? ' again' : ''}`
+  const review = async () =>
+    (await import('../screens/review.tsx')).openReview({ application, environment: target })
+  return (
+    <Button
+      small
+      aria-label={`${text} of ${application} to ${target}`}
+      onClick={() => void review()}
+    >
+      {text}
+    </Button>
   )
 }

@@ -145,25 +145,11 @@ export function EnvironmentMatrix({ applications, landscape, ...table }: MatrixP
     const before = names.slice(0, names.indexOf(environment))
     const earlier = before.flatMap((name) => found.get(name) ?? []).at(-1)
     if (deployed !== undefined)
-      return (
-        <DeployedCell
-          application={application}
-          deployed={deployed}
-          earlier={earlier}
-          landscape={landscape}
-        />
-      )
-    const none = <span class="muted">–</span>
-    return earlier === undefined ? (
-      none
+      return <DeployedCell application={application} deployed={deployed} earlier={earlier} />
+    return earlier === undefined || !landscape.reaches(application, environment) ? (
+      <span class="muted">–</span>
     ) : (
-      <Promotion
-        application={application}
-        earlier={earlier}
-        landscape={landscape}
-        none={none}
-        target={environment}
-      />
+      <Promotion application={application} earlier={earlier} target={environment} />
     )
   }
   return (

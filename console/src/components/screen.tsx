@@ -148,7 +148,6 @@ export function ApplicationHead({ application, tab, ...head }: ApplicationHeadPr
             ...(hasResources ? [{ label: 'Resources', href: to.resources(application) }] : []),
             { label: 'Jobs', href: to.jobs(application) },
             { label: 'Tasks', href: to.tasks(application) },
-            { label: 'Delivery', href: to.delivery(application) },
             { label: 'Settings', href: to.settings(application) },
           ]}
         />

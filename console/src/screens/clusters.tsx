@@ -50,6 +50,7 @@ import {
 import { thisMinute } from '../model/time.ts'
 import { capital, plural, showing } from '../words.ts'
 import { GroupLine } from './group-line.tsx'
+import { FlowDetails, ReleaseFlow } from './release-flow.tsx'
 import {
   groupKey,
   type ServerGroupContext,
@@ -119,6 +120,7 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
       {isWithManifests && <Lazy load={loadNotices} props={{ application, accounts }} />}
       {!isGone && (
         <BesideScreens application={application} query={query}>
+          <ReleaseFlow application={application} groups={known} isChanging={isChanging} />
           {isLarge ? (
             listOf([])
           ) : (
@@ -126,6 +128,7 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
               {listOf}
             </Loaded>
           )}
+          <FlowDetails application={application} />
         </BesideScreens>
       )}
     </>

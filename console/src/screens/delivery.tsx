@@ -1,4 +1,4 @@
-/** How an application is delivered: its canary analyses and their configurations; and the report of one analysis. */
+/** Figures of delivery and canary analyses of an application; and the report of one analysis. */
 
 import { numberOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
@@ -6,20 +6,13 @@ import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { CanaryReport, useAnalysis } from '../components/canary-report.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
-import {
-  ApplicationHead,
-  applicationCrumbs,
-  EmptyState,
-  Loaded,
-  PageHead,
-  Panel,
-} from '../components/screen.tsx'
+import { applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
 import { KeyValue, Name, NameLink, StatusText, Time } from '../components/text.tsx'
 import { toReport } from '../model/canary.ts'
 
 type Analysis = Schemas['CanaryResult']
 
-export function Delivery({ params: { application = '' } }: ScreenProps) {
+export function DeliveryDetails({ application }: { application: string }) {
   const analyses = useLive('/v2/canaries/{application}/executions', {
     path: { application },
     query: { limit: 20 },
@@ -27,33 +20,29 @@ export function Delivery({ params: { application = '' } }: ScreenProps) {
   const configured = useLive('/v2/canaryConfig', { query: { application } }, { refresh: 'slow' })
     .reading.value.body
   const names = configured?.map(({ name }) => name).join(', ')
-  const none =
-    'No canary was analysed. A pipeline with a canary analysis compares a new version with the one that runs.'
+  const none = 'No canary was analysed.'
   return (
-    <>
-      <ApplicationHead application={application} tab="Delivery" />
-      <div class="stack">
-        <Figures application={application} />
-        <Panel title="Canary analyses" flush>
-          <Loaded live={analyses} rows={4} empty={<EmptyState icon="graph" text={none} />}>
-            {(found) => (
-              <DataTable
-                label="Canary analyses"
-                rows={found}
-                keyOf={idOf}
-                columns={columnsOf(application)}
-              />
-            )}
-          </Loaded>
-        </Panel>
-        <p class="quiet">
-          {names !== undefined &&
-            (names === ''
-              ? 'No canary configuration names this application.'
-              : `Canary configurations: ${names}.`)}
-        </p>
-      </div>
-    </>
+    <div class="stack">
+      <Figures application={application} />
+      <Panel title="Canary analyses" flush>
+        <Loaded live={analyses} rows={4} empty={<EmptyState icon="graph" text={none} />}>
+          {(found) => (
+            <DataTable
+              label="Canary analyses"
+              rows={found}
+              keyOf={idOf}
+              columns={columnsOf(application)}
+            />
+          )}
+        </Loaded>
+      </Panel>
+      <p class="quiet">
+        {names !== undefined &&
+          (names === ''
+            ? 'No canary configuration names this application.'
+            : `Canary configurations: ${names}.`)}
+      </p>
+    </div>
   )
 }
 
@@ -113,10 +102,7 @@ export function CanaryScreen({ params: { application = '', id = '' } }: ScreenPr
     <>
       <PageHead
         tab={['Canary analysis', name].filter(Boolean).join(' ')}
-        crumbs={[
-          ...applicationCrumbs(application),
-          { label: 'Delivery', href: to.delivery(application) },
-        ]}
+        crumbs={applicationCrumbs(application)}
       />
       <CanaryReport id={id} />
     </>

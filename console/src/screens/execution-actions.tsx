@@ -1,26 +1,19 @@
-/** What can be done to an execution and its stages, with what each says before it is done; and the judgment that waits. */
+/** What can be done to an execution and its stages, with what each says before it is done. */
 
-import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
-import { useState } from 'preact/hooks'
+import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { ApiError, actionHeaders, client, unwrap } from '../api/client.ts'
+import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { startOperation, useDenial } from '../api/rights.ts'
-import { judgesOf } from '../api/waiting.ts'
-import { ActionButton, Button } from '../components/button.tsx'
 import { confirm, type Question } from '../components/confirm-dialog.tsx'
-import { Denied } from '../components/denied.tsx'
-import { useSubmit } from '../components/form-dialog.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
-import { FailedAction } from '../components/screen.tsx'
-import { Duration, type IconName, Name, PlainText, StatusMark } from '../components/text.tsx'
+import type { IconName } from '../components/text.tsx'
 import {
   type Execution,
   isComplete,
   isFailed,
-  isWaiting,
   type Stage,
   shortId,
   titleOf,
@@ -159,7 +152,7 @@ function restartEffect(execution: Execution, stage: Stage): string {
   return `“${titleOf(stage)}” ${what} again. What it deployed before stays. ${definition}`
 }
 
-function followers({ stages }: Execution, { refId }: Stage): readonly Stage[] {
+export function followers({ stages }: Execution, { refId }: Stage): readonly Stage[] {
   return stages.filter(
     ({ requisiteStageRefIds }) => requisiteStageRefIds?.includes(refId ?? '') === true,
   )
@@ -174,7 +167,7 @@ function reasonOf({ reason }: JsonObject): string | undefined {
 
 /** @throws {ApiError} */
 async function change(
-  { id }: Execution,
+  { id }: Pick<Execution, 'id'>,
   call: Promise<{ response: Response; error?: unknown }>,
 ): Promise<void> {
   await unwrap(call)
@@ -193,9 +186,9 @@ async function restart(execution: Execution, stages: readonly Stage[]): Promise<
 }
 
 /** @throws {ApiError} */
-function patchStage(
-  execution: Execution,
-  stage: Stage,
+export function patchStage(
+  execution: Pick<Execution, 'id'>,
+  stage: Pick<Stage, 'id'>,
   body: Record<string, unknown>,
 ): Promise<void> {
   const path = { id: execution.id, stageId: stage.id }
@@ -207,96 +200,4 @@ function patchStage(
       headers: actionHeaders,
     }),
   )
-}
-
-/** The question, what each answer does, and the answer in one click. On phones it stays at the bottom of the screen. */
-export function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) {
-  const right = useDenial({ operation: startOperation, application: execution.application })
-  const judges = judgesOf(stage)
-  const reason = right ?? (judges && `Only ${judges.join(' or ')} may judge this.`)
-  const inputs = objectsOf(stage.context['judgmentInputs']).flatMap(
-    ({ value }) => scalarOf(value) ?? [],
-  )
-  const instructions = scalarOf(stage.context['instructions'])
-  const [input, setInput] = useState(inputs.length === 1 ? inputs[0] : undefined)
-  const denied =
-    reason ?? (inputs.length > 0 && input === undefined ? 'Choose an answer first.' : undefined)
-  const { busy, error, submit } = useSubmit({
-    what: `Judge “${titleOf(stage)}”`,
-    isReady: denied === undefined,
-    run: () => judge(execution, stage, 'continue', input),
-  })
-  const name = execution.name ?? execution.id
-  const stop = () =>
-    confirm({
-      action: `Stop ${name}`,
-      effect: `${name} fails at this judgment. What it deployed before stays.`,
-      destructive: true,
-      run: () => judge(execution, stage, 'stop', input),
-    })
-  const next = followers(execution, stage).map(titleOf)
-  const effect =
-    next.length === 0 ? 'No stage follows: the run ends.' : `Continue starts ${next.join(', ')}.`
-  return (
-    <form class="judgment" onSubmit={submit} aria-label={`Judgment of ${titleOf(stage)}`}>
-      <h2 class="row">
-        <StatusMark kind="waiting" />
-        <Name text={titleOf(stage)} max={60} />
-        <span class="muted regular">
-          waits for <Duration from={stage.startTime} />
-        </span>
-      </h2>
-      {instructions !== undefined && (
-        <div class="instructions">
-          <PlainText text={instructions} />
-        </div>
-      )}
-      {inputs.length > 0 && (
-        <fieldset class="row" aria-label="Answer">
-          {inputs.map((value) => (
-            <label key={value} class="check">
-              <input
-                type="radio"
-                name="judgment"
-                checked={input === value}
-                onChange={() => setInput(value)}
-              />{' '}
-              <Name text={value} />
-            </label>
-          ))}
-        </fieldset>
-      )}
-      <div class="row">
-        <Button kind="primary" type="submit" denied={denied} aria-busy={busy}>
-          Continue
-        </Button>
-        <ActionButton action={{ label: 'Stop …', denied: reason, onSelect: stop }} />
-        <span class="muted grow">{denied === undefined ? effect : <Denied reason={denied} />}</span>
-      </div>
-      {error !== undefined && <FailedAction error={error} />}
-    </form>
-  )
-}
-
-/** A blanked answer means that the role was refused; a failure of the read after it says nothing about it. @throws {ApiError} */
-async function judge(
-  execution: Execution,
-  stage: Stage,
-  judgmentStatus: 'continue' | 'stop',
-  judgmentInput: string | undefined,
-) {
-  await patchStage(execution, stage, {
-    judgmentStatus,
-    ...(judgmentInput !== undefined && { judgmentInput }),
-  })
-  const current = await unwrap(
-    client.GET('/pipelines/{id}', { params: { path: { id: execution.id } } }),
-  ).catch(() => undefined)
-  refreshMatching(execution.id)
-  const now = current?.stages.find(({ id }) => id === stage.id)
-  if (now === undefined || !isWaiting(now)) return
-  throw new ApiError({
-    status: 403,
-    message: 'Your judgment was not accepted: you do not have a role that this judgment needs.',
-  })
 }

@@ -30,10 +30,11 @@ import {
 import { toStageGraph } from '../model/stage-graph.ts'
 import { useQueryChange } from '../query.ts'
 import { plural } from '../words.ts'
-import { Judgment } from './execution-actions.tsx'
 import { RunFailure } from './run-failure.tsx'
 import { RunHead } from './run-head.tsx'
 import { loadDeploymentPicture, StagePanel } from './stage-panel.tsx'
+
+const loadJudgment = async () => (await import('./review.tsx')).Judgment
 
 const views = [
   { id: 'graph', label: 'Graph' },
@@ -113,7 +114,13 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
       {notices.map(({ message }, at) => (
         <Banner key={at} tone="warning" children={<PlainText text={scalarOf(message) ?? ''} />} />
       ))}
-      {waiting !== undefined && <Judgment key={waiting.id} execution={execution} stage={waiting} />}
+      {waiting !== undefined && (
+        <Lazy
+          key={waiting.id}
+          load={loadJudgment}
+          props={{ application, execution: id, stage: waiting.id, name: titleOf(waiting) }}
+        />
+      )}
       {failure !== undefined && (
         <RunFailure key={failure.child} run={execution} execution={execution} failure={failure} />
       )}

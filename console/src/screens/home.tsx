@@ -19,7 +19,7 @@ import {
   useActiveExecutions,
   useWaiting,
 } from '../api/waiting.ts'
-import { Banner } from '../components/button.tsx'
+import { Banner, Button } from '../components/button.tsx'
 import { ErrorState, Loaded, Loading, PageHead, Panel } from '../components/screen.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Duration, Icon, Name, StatusMark, Time } from '../components/text.tsx'
@@ -232,6 +232,11 @@ function Row({
   )
 }
 
+async function review({ application, id: execution }: Execution, stage: string | undefined) {
+  const { openReview } = await import('./review.tsx')
+  openReview({ application, execution, stage })
+}
+
 function waitingRow(run: Execution) {
   const stage = run.stages.find(isWaiting)
   const href = to.execution(run.id, { stage: stage?.id })
@@ -240,9 +245,9 @@ function waitingRow(run: Execution) {
   )
   const end = [
     <Time key="time" at={stage?.startTime} />,
-    <a key="judge" class="button is-primary small" href={href}>
-      Judge
-    </a>,
+    <Button key="judge" kind="primary" small onClick={() => void review(run, stage?.id)}>
+      Review
+    </Button>,
   ]
   return (
     <Row

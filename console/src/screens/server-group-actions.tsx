@@ -15,6 +15,7 @@ import {
   toCount,
   useActions,
 } from '../components/actions.tsx'
+import { RollBackNote } from '../components/roll-back-note.tsx'
 import {
   accountOf,
   clusterOf,
@@ -195,13 +196,21 @@ function rollBack(group: ServerGroup, context: ServerGroupContext, filled: JsonO
     icon: 'undo',
     denied: isEnabled(group) ? none : 'It takes no traffic.',
     effect: `The chosen server group is enabled first; when it is healthy, ${name} is disabled and keeps running. With a volume for one writer, ${name} ends first.`,
-    values: { target: target?.name },
+    values: { target: target?.name, reason: '' },
     fields: {
       target: {
         label: 'Go back to',
         choices: others.map((other) => [other.name, textOfChoice(other)] as const),
       },
+      reason: { label: 'Why (kept with the rollback)' },
     },
+    note: ({ target: chosen }) => (
+      <RollBackNote
+        application={context.application}
+        from={group}
+        target={others.find((other) => other.name === chosen)}
+      />
+    ),
     task: (values) => `Roll back ${name} to ${values['target']}`,
     job: (values) => ({
       rollbackType: 'EXPLICIT',
@@ -211,6 +220,7 @@ function rollBack(group: ServerGroup, context: ServerGroupContext, filled: JsonO
         targetHealthyRollbackPercentage: 100,
       },
       platformHealthOnlyShowOverride: false,
+      ...(values['reason'] ? { reason: values['reason'] } : {}),
     }),
   }
 }

@@ -29,6 +29,15 @@ export const ReviewModel = model('Review', 'What a promotion or a judgment chang
   next: TextList.describe('What happens after the approval, in its order.'),
   onFailure: z.string().describe('What comes back if it fails.'),
   unknown: TextList.describe('What cannot be said before it runs.'),
+  accounts: TextList.optional().describe(
+    'Of the environment; `sources` are those of the one before.',
+  ),
+  sources: TextList.optional(),
+  mayPromote: z.boolean().optional(),
+  runs: z
+    .array(z.looseObject({ id: z.string(), pipeline: z.string() }))
+    .optional()
+    .describe('Promotions that are under way.'),
   pipelines: z
     .array(z.looseObject({ id: z.string(), name: z.string(), promotes: z.boolean() }))
     .describe('Those that bring it there.'),

@@ -133,6 +133,8 @@ function promotionTo(name: string, { environments, places, findings }: Known, wa
   return {
     ...kept,
     to,
+    accounts: place.environment.accounts,
+    sources: places[at - 1]?.environment.accounts,
     changes: images.map((each) => ({ ...each, environment: to })),
     conditions,
     pipelines,

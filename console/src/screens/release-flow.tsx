@@ -1,0 +1,437 @@
+/** Releases of an application on their way: commits, environments with what they run, promotions between them, and when it happened. */
+import { type ComponentChildren, Fragment } from 'preact'
+import { to } from '../address.ts'
+import type { Schemas } from '../api/client.ts'
+import { useLive } from '../api/live.ts'
+import { startOperation, useAllowed } from '../api/rights.ts'
+import { applicationEvents } from '../api/streams.ts'
+import { Button } from '../components/button.tsx'
+import { GroupCharts } from '../components/group-charts.tsx'
+import { HealthMarks } from '../components/health-marks.tsx'
+import { Stale } from '../components/screen.tsx'
+import { Name, NameLink, StatusMark, Time } from '../components/text.tsx'
+import { Lazy } from '../editor/lazy.tsx'
+import {
+  accountOf,
+  groupPlace,
+  isEnabled,
+  type ServerGroup,
+  sharersOf,
+  toRollBack,
+} from '../model/server-groups.ts'
+import { formatExact, now } from '../model/time.ts'
+import { percent, shareOf } from '../model/traffic.ts'
+import { plural } from '../words.ts'
+import { Conditions, openReview } from './review.tsx'
+import { chooseRollBack } from './roll-back.tsx'
+
+type Environment = Schemas['Environment']
+type Promotion = Schemas['EnvironmentPromotion']
+export type Release = Schemas['Release']
+export type ReleaseEvent = Release['events'][number]
+
+const [mostCommits, mostBetween] = [8, 4]
+
+interface FlowProps {
+  readonly application: string
+  readonly groups: readonly ServerGroup[]
+  readonly isChanging: boolean
+}
+
+export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
+  const path = { application }
+  const refresh = isChanging ? 'live' : 'steady'
+  const events = applicationEvents(application, 'infrastructure')
+  const live = useLive('/applications/{application}/environments', { path }, { refresh, events })
+  const releases =
+    useLive(
+      '/applications/{application}/releases',
+      { path },
+      { refresh, events: applicationEvents(application, 'executions') },
+    ).reading.value.body ?? []
+  const known = live.reading.value.body?.environments ?? []
+  const environments = known.filter(
+    ({ versions, promotion }) => versions.length > 0 || promotion?.images.length,
+  )
+  const mayJudge = useAllowed(startOperation, [application]).get(application) === true
+  if (environments.length === 0 && releases.length === 0) return null
+  const last = environments.findLast(({ versions }) => versions.length > 0)
+  return (
+    <section class="flow-page" aria-label="Releases">
+      <Stale reading={live.reading.value} />
+      <p class="flow-headline">
+        <Name text={headline(environments, last, mayJudge)} />
+      </p>
+      <div class="flow" style={{ '--environments': environments.length }}>
+        <section class="flow-commits panel" aria-label="Commits">
+          <h2>Commits</h2>
+          <ReleaseList application={application} releases={releases.slice(0, mostCommits)} />
+        </section>
+        {environments.map((environment) => (
+          <Fragment key={environment.name}>
+            {environment.promotion && (
+              <Between
+                application={application}
+                environment={environment}
+                promotion={environment.promotion}
+              />
+            )}
+            <Column
+              application={application}
+              environment={environment}
+              groups={groups}
+              releases={releases}
+            />
+          </Fragment>
+        ))}
+      </div>
+      <Timeline environments={environments} releases={releases} />
+    </section>
+  )
+}
+
+const labelsOf = ({ versions }: Environment) => [...new Set(versions.map(({ label }) => label))]
+
+/** What serves where it matters most, and what may go on. */
+function headline(
+  environments: readonly Environment[],
+  last: Environment | undefined,
+  mayJudge: boolean,
+): string {
+  if (last === undefined) return 'Nothing is deployed yet.'
+  const { name, health, rollback } = last
+  const parts = [`${name} serves ${labelsOf(last).slice(0, 3).join(', ')}`]
+  if (health.up < health.total)
+    parts.push(`${health.total - health.up} of ${plural(health.total, 'instance')} not up`)
+  if (rollback)
+    parts.push(`rolled back from ${rollback.from}${rollback.user ? ` by ${rollback.user}` : ''}`)
+  const ready = environments.find(({ promotion }) => promotion?.images.length)
+  if (ready?.promotion) {
+    const { commits, runs, images } = ready.promotion
+    const [run] = runs
+    const what =
+      commits.length > 0
+        ? plural(commits.length, 'commit')
+        : images.map((each) => each.to).join(', ')
+    const wait = commits.length === 1 || commits.length === 0 ? 'waits' : 'wait'
+    if (run?.['judgment'])
+      parts.push(
+        `${what} ${wait} for ${mayJudge ? 'your approval' : 'an approval'} to ${ready.name}`,
+      )
+    else if (run) parts.push(`${what} under way to ${ready.name}: ${run.waitsFor ?? run.pipeline}`)
+    else parts.push(`${what} may go to ${ready.name}`)
+  }
+  return parts.join(' · ')
+}
+
+export function ReleaseList({
+  application,
+  releases,
+}: {
+  application: string
+  releases: readonly Release[]
+}) {
+  return (
+    <ul class="plain-list commits">
+      {releases.map(({ version, commit, failure, serves, atMs }) => (
+        <li key={version}>
+          <span class="row">
+            <StatusMark
+              kind={failure ? 'failed' : serves.length > 0 ? 'succeeded' : 'queued'}
+              size={12}
+            />
+            <NameLink
+              class="cut"
+              href={to.release(application, version)}
+              text={commit?.message?.split('\n')[0] || version}
+              max={48}
+            />
+          </span>
+          <span class="muted">
+            {failure ? <b class="is-behind">{failure}</b> : <Name text={version} max={20} />}{' '}
+            <Name text={commit?.author ?? ''} max={20} /> <Time at={atMs} />
+            {serves.length > 0 && ` in ${serves.join(', ')}`}
+          </span>
+        </li>
+      ))}
+      {releases.length === 0 && (
+        <li class="muted">No run of the last weeks has built or deployed a version.</li>
+      )}
+    </ul>
+  )
+}
+
+interface ColumnProps extends Omit<FlowProps, 'isChanging'> {
+  readonly environment: Environment
+  readonly releases: readonly Release[]
+}
+
+function Column({ application, environment, groups, releases }: ColumnProps) {
+  const { name, accounts, clusters, health, sinceMs, rollback, drift } = environment
+  const names = clusters.flatMap((cluster) =>
+    cluster.serverGroups.map((group) => `${cluster.account} ${cluster.region} ${group}`),
+  )
+  const own = groups.filter((group) =>
+    names.includes(`${accountOf(group)} ${group.region} ${group.name}`),
+  )
+  const serving = own.filter(isEnabled)
+  const [run] = clusters
+    .flatMap((cluster) => cluster.run ?? [])
+    .toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0))
+  const failed = lastFailure(releases, environment)
+  const canRollBack =
+    toRollBack(groups.filter((group) => accounts.includes(accountOf(group)))).length > 0
+  const kind =
+    health.total === 0
+      ? 'queued'
+      : health.state === 'up'
+        ? 'succeeded'
+        : health.state === 'disabled'
+          ? 'disabled'
+          : 'failed'
+  const place = accounts.filter((account) => account !== name).join(', ')
+  return (
+    <section class={`flow-column panel is-${kind}`} aria-label={name}>
+      <h2>
+        <StatusMark kind={kind} label={health.state} /> <Name text={name} max={30} />
+        {place !== '' && <Name class="muted regular" text={place} max={30} />}
+      </h2>
+      <p class="flow-version">
+        {labelsOf(environment).map((label) => (
+          <NameLink key={label} href={to.release(application, label)} text={label} max={30} />
+        ))}
+        {environment.versions.length === 0 && <span class="muted">nothing yet</span>}
+      </p>
+      <ul class="plain-list">
+        {serving.slice(0, 6).map((group) => (
+          <li key={`${group.region} ${group.name}`} class="row wraps">
+            <HealthMarks
+              group={group}
+              hrefOf={() => to.serverGroup(application, groupPlace(group))}
+            />
+            <Share group={group} groups={groups} />
+          </li>
+        ))}
+      </ul>
+      {serving.length > 0 && <GroupCharts groups={serving.slice(0, 2)} />}
+      <p class="muted">
+        {sinceMs ? (
+          <>
+            serves since <Time at={sinceMs} />
+          </>
+        ) : (
+          ''
+        )}
+        {run?.user && ` by ${run.user}`}
+        {run && (
+          <>
+            {', '}
+            <NameLink href={to.execution(run.id)} text={run.pipeline} max={30} />
+          </>
+        )}
+      </p>
+      {rollback && (
+        <p class="is-behind">
+          Rolled back from <Name text={rollback.from} /> {rollback.user && `by ${rollback.user} `}
+          <Time at={rollback.atMs} />
+          {rollback.reason && `: ${rollback.reason}`}
+        </p>
+      )}
+      {failed && (
+        <p class="is-behind">
+          <NameLink
+            href={failed.run ? to.execution(failed.run) : undefined}
+            text={`${failed.version} ${failed.text}`}
+            max={80}
+          />{' '}
+          <Time at={failed.atMs} />
+        </p>
+      )}
+      {!rollback &&
+        drift.slice(0, 2).map(({ text }) => (
+          <p key={text} class="is-behind">
+            <Name text={text} max={120} />
+          </p>
+        ))}
+      {canRollBack && (
+        <Button small icon="undo" onClick={() => void chooseRollBack(application, accounts)}>
+          {`Roll back ${name}`}
+        </Button>
+      )}
+    </section>
+  )
+}
+
+/** The share of the traffic, with a word for what serves beside the others. */
+function Share({ group, groups }: { group: ServerGroup; groups: readonly ServerGroup[] }) {
+  const sharers = sharersOf(group, groups).filter(isEnabled)
+  const given = group['trafficPercent'] !== undefined && group['trafficPercent'] !== null
+  if (sharers.length === 0) return null
+  const share = percent(shareOf(group, sharers))
+  const part = { width: share.replace(' ', '') }
+  return (
+    <span class="flow-share">
+      {sharers.length > 1 && <span class={given ? 'is-part' : ''} style={part} />}
+      {`${share} of traffic${given ? `, ${group.moniker?.detail ?? group.name}` : ''}`}
+    </span>
+  )
+}
+
+/** The newest deployment that has not come up since the environment serves what it does. */
+function lastFailure(releases: readonly Release[], { name, sinceMs }: Environment) {
+  return releases
+    .flatMap(({ version, events }) => events.map((event) => ({ version, ...event })))
+    .filter(
+      ({ kind, state, environment, atMs }) =>
+        kind === 'deployment' &&
+        state === 'failed' &&
+        environment === name &&
+        (atMs ?? 0) > (sinceMs ?? 0),
+    )
+    .toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0))[0]
+}
+
+interface BetweenProps {
+  readonly application: string
+  readonly environment: Environment
+  readonly promotion: Promotion
+}
+
+/** The promotion: commits between, and its conditions with their evidence. */
+function Between({
+  application,
+  environment: { name, rollback, versions },
+  promotion,
+}: BetweenProps) {
+  const { commits, images, conditions, runs, manifests, holds } = promotion
+  const [run] = runs
+  const isSame = images.length === 0 && run === undefined
+  const count =
+    commits.length > 0
+      ? plural(commits.length, 'commit')
+      : isSame
+        ? 'the same'
+        : images.map((each) => each.to).join(', ')
+  const again = images.some((each) => each.to === rollback?.from) ? ' again' : ''
+  const review = () =>
+    openReview(
+      run?.['judgment']
+        ? { application, execution: run.id, stage: String(run['judgment']) }
+        : { application, environment: name },
+    )
+  return (
+    <section class="flow-between" aria-label={`To ${name}`}>
+      <p class="flow-arrow">
+        <span>{count}</span>
+      </p>
+      <ul class="plain-list commits">
+        {commits.slice(0, mostBetween).map(({ sha, message, author }) => (
+          <li key={sha}>
+            <NameLink
+              href={to.release(application, sha)}
+              text={message?.split('\n')[0] || sha.slice(0, 8)}
+              max={40}
+            />
+            <Name class="muted" text={author ?? ''} max={20} />
+          </li>
+        ))}
+        {commits.length > mostBetween && <li class="muted">{commits.length - mostBetween} more</li>}
+        {manifests.length > 0 && (
+          <li class="muted">{plural(manifests.length, 'manifest')} differ</li>
+        )}
+      </ul>
+      {!isSame && <Conditions application={application} conditions={conditions} />}
+      {run && !run['judgment'] && (
+        <p>
+          <NameLink href={to.execution(run.id)} text={run.waitsFor ?? run.pipeline} max={60} />
+        </p>
+      )}
+      {!isSame && !run && conditions.length === 0 && holds[0] && (
+        <Name class="muted" text={holds[0]} max={80} />
+      )}
+      {!isSame && (
+        <Button kind="primary" small onClick={review}>
+          {run?.['judgment'] ? 'Review' : `Promote${again} …`}
+        </Button>
+      )}
+      {versions.length === 0 && isSame && <span class="muted">nothing to promote</span>}
+    </section>
+  )
+}
+
+const eventKinds = { good: 'succeeded', failed: 'failed', active: 'running' } as const
+
+/** A line for each environment, all on one axis. */
+function Timeline({
+  environments,
+  releases,
+}: {
+  environments: readonly Environment[]
+  releases: readonly Release[]
+}) {
+  const events = releases.flatMap(({ version, events: own }) =>
+    own
+      .filter(({ environment, atMs }) => environment && atMs)
+      .map((event) => ({ ...event, version, atMs: event.atMs ?? 0 })),
+  )
+  if (events.length === 0) return null
+  const from = Math.min(...events.map(({ atMs }) => atMs))
+  const until = Math.max(now.peek(), from + 1)
+  const line = (name: string, children: ComponentChildren) => (
+    <li key={name} class="timeline-row">
+      <Name class="muted cut" text={name} max={24} />
+      <span class="timeline-track">{children}</span>
+    </li>
+  )
+  return (
+    <section class="panel timeline" aria-label="Timeline">
+      <ul class="plain-list">
+        {environments.map(({ name }) =>
+          line(
+            name,
+            events
+              .filter(({ environment }) => environment === name)
+              .map(({ version, text, user, atMs, state, kind, run, task, comment }) => {
+                const said = [
+                  `${version} ${text}`,
+                  user && `by ${user}`,
+                  comment,
+                  formatExact(atMs),
+                ]
+                  .filter(Boolean)
+                  .join(', ')
+                const href = run ? to.execution(run) : task ? to.task(task) : undefined
+                return (
+                  <a
+                    key={`${atMs} ${version} ${kind}`}
+                    class="timeline-event"
+                    style={{ left: `${(98 * (atMs - from)) / (until - from)}%` }}
+                    href={href}
+                    title={said}
+                    aria-label={said}
+                  >
+                    <StatusMark
+                      kind={
+                        kind === 'rollback' && state === 'failed' ? 'warning' : eventKinds[state]
+                      }
+                      size={12}
+                    />
+                  </a>
+                )
+              }),
+          ),
+        )}
+      </ul>
+      <p class="muted timeline-ends">
+        <Time at={from} /> <span>now</span>
+      </p>
+    </section>
+  )
+}
+
+const loadDetails = async () => (await import('./delivery.tsx')).DeliveryDetails
+
+/** Figures and canaries, which are looked at less often. */
+export function FlowDetails({ application }: { application: string }) {
+  return <Lazy load={loadDetails} props={{ application }} />
+}
