@@ -596,7 +596,7 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await open('projects')
     await page.getByRole('link', { name: 'Waiting 1' }).click()
     await page.getByRole('heading', { level: 1, name: 'Waiting for you' }).waitFor()
-    await page.getByRole('link', { name: 'Judge' }).waitFor()
+    await page.getByRole('button', { name: 'Review' }).waitFor()
     assert.equal(await page.getByRole('heading', { name: 'Running' }).count(), 0)
     assert.deepEqual(await page.locator('.rail [aria-current]').allTextContents(), ['Waiting 1'])
     assert.deepEqual(await findBarriers(page), [])

@@ -146,8 +146,8 @@ step('judges, and sees the run succeed', async ({ page, click }) => {
     async () => await page.getByRole('radio', { name: 'all' }).isChecked(),
     'the only answer is chosen',
   )
-  await page.getByText('Continue starts Deploy.').waitFor()
-  await click('button', 'Continue')
+  await page.getByRole('heading', { name: 'If it fails' }).waitFor()
+  await click('button', 'Approve')
   await runIs(page, 'succeeded')
   await page.getByRole('button', { name: /^Deploy ?, succeeded/ }).waitFor()
 })
@@ -165,7 +165,7 @@ step(
     assert.deepEqual(await findBarriers(page), [])
     const box = await judged.boundingBox()
     assert.ok(box !== null && box.y + box.height <= 844, 'it is answered without scrolling')
-    await click('button', 'Continue')
+    await click('button', 'Approve')
     await page.setViewportSize({ width: 1280, height: 720 })
     await runIs(page, 'succeeded')
     const heard = (await page.evaluate('heard')) as string[]
@@ -505,7 +505,7 @@ async function createAndRun(page: Page, fleet: Deployments, click: Click): Promi
   await click('button', 'Start')
   await click('button', /^Start/, page.getByRole('dialog'))
   await page.waitForURL(/executions\//)
-  await click('button', 'Continue')
+  await click('button', 'Approve')
   const id = new URL(page.url()).pathname.split('/').at(-1)
   const status = async () => (await fleet.read<{ status: string }>(`/pipelines/${id}`)).status
   await waitUntil(async () => (await status()) === 'SUCCEEDED', 'the end of the run')
@@ -1057,7 +1057,7 @@ step('does all of that by keyboard alone', async ({ browser, fleet }) => {
     await keyboard.press('Control+Enter')
     await title(/^ship/)
     await keyed.getByText('Go on?').first().waitFor()
-    await tabTo(keyed, /^Continue$/)
+    await tabTo(keyed, /^Approve$/)
     await keyboard.press('Enter')
     await badge('succeeded')
   }

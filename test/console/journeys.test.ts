@@ -101,7 +101,7 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
     await reader.page.getByText('Nothing waits for you.').waitFor()
     assert.match(await reader.page.title(), /^Home/)
     await reader.page.getByRole('link', { name: /asked/ }).click()
-    const denied = reader.page.getByRole('button', { name: 'Continue', disabled: true })
+    const denied = reader.page.getByRole('button', { name: 'Approve', disabled: true })
     await denied.first().waitFor()
     await reader.page.keyboard.press('Control+k')
     await reader.page.getByRole('option').first().waitFor()
@@ -120,12 +120,12 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
       .getByRole('link', { name: /Judge|asked/ })
       .first()
       .tap()
-    const go = hand.page.getByRole('button', { name: 'Continue' }).first()
+    const go = hand.page.getByRole('button', { name: 'Approve' }).first()
     await go.waitFor()
     const box = await go.boundingBox()
     assert.ok(
       box !== null && box.y >= 0 && box.y + box.height <= 844,
-      `Continue is at ${JSON.stringify(box)}`,
+      `Approve is at ${JSON.stringify(box)}`,
     )
     await go.tap()
     await fleet.ends(execution, 'SUCCEEDED', 'pipelines')

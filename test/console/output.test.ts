@@ -294,7 +294,7 @@ test('the report of a canary shows its verdict, its lines, and why it has none',
     await page.emulateMedia({ colorScheme })
     assert.deepEqual(await findBarriers(page), [])
   }
-  await page.getByRole('link', { name: 'Delivery' }).first().click()
+  await page.goto(`${url}/console/applications/web`)
   const unjudged = page.getByRole('row', { name: /could not be judged/ })
   await unjudged.getByRole('link', { name: 'away' }).click()
   await page.getByText('The canary could not be judged: The metrics are away.').waitFor()

@@ -50,5 +50,38 @@ test('the guide about environments works', { timeout: longestMs }, async (t) => 
   const soaking = '"waits for 1 more minute of soak time in staging",'
   // The soak time may be over by now.
   assert.equal((await run(show)).replace(soaking, ''), shown.replace(soaking, ''))
+  const json = async (path: string) => JSON.parse(await run(`api '/applications/shop/${path}'`))
+  const ahead = await json('review?environment=production')
+  assert.deepEqual(ahead.changes, [
+    { environment: 'production', image: 'hello', from: null, to: '1' },
+  ])
+  assert.match(ahead.onFailure, /Nothing serves in production yet/)
+
   assert.equal(await run(promote), promoted)
+
+  const released = await json('releases/4f7c2d1')
+  assert.deepEqual([released.version, released.serves], ['1', ['staging', 'production']])
+  const judged = released.events.find(({ kind }: { kind: string }) => kind === 'judgment')
+  assert.deepEqual([judged.user, judged.comment], ['admin', 'Few errors'])
+  const commands = ship.trimEnd().split('\n')
+  const second = await run(`
+    ${commands[0]?.replace('hello/1?label:commit=4f7c2d1', 'hello/2')}
+    ${commands.at(-1)?.replace('"version": "1"', '"version": "2"')}
+    (${promote
+      .replace('"continue", "judgmentComment": "Few errors"', '"stop", "judgmentComment": "Slow"')
+      .replace(
+        /^stage=/m,
+        'api "/applications/shop/review?execution=${promotion##*/}" >review.json\nstage=',
+      )}) || true
+    cat review.json; echo; api '/audit/events?operation=updateStageUsingPATCH'`)
+  const [review = '', audit = ''] = second.trimEnd().split('\n').slice(-2)
+  const { changes, conditions, next, onFailure, judgment } = JSON.parse(review)
+  assert.deepEqual([changes[0].from, changes[0].to, judgment.pipeline], ['1', '2', 'promote'])
+  assert.deepEqual(
+    conditions.map(({ state }: { state: string }) => state),
+    ['met', 'waits', 'ahead'],
+  )
+  assert.match(next[0], /^Deploy shop in prod/)
+  assert.match(onFailure, /^1 keeps serving until the new version is up/)
+  assert.match(audit, /"comment":"Slow"/)
 })

@@ -2,7 +2,7 @@
 
 import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { basePath, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
@@ -14,11 +14,11 @@ import {
   useAllowed,
 } from '../api/rights.ts'
 import { user } from '../api/session.ts'
+import { useStandings } from '../api/standings.ts'
 import { search, searchPath, useActiveExecutions, useWaiting } from '../api/waiting.ts'
 import { type Execution, isWaiting, type Status, shortId, statusOf } from '../model/execution.ts'
 import { recents, useOf } from '../model/recent.ts'
 import { contentOf } from '../model/runs.ts'
-import type { Standing } from '../model/standings.ts'
 import { places } from '../places.ts'
 import { capital } from '../words.ts'
 import { openDialog } from './dialog.tsx'
@@ -173,30 +173,6 @@ function useRollBacks(applications: readonly string[]): ReadonlySet<string> {
     applications.filter((name) => !found.has(name)).slice(0, maxAsked),
   )
   return new Set(applications.filter((name) => known.get(name)?.canRollBack))
-}
-
-/** @param choose Of which applications it is asked, beside what is known; what reads server groups is loaded with the first answer. */
-function useStandings(
-  choose: (known: ReadonlyMap<string, Standing>) => readonly string[],
-): ReadonlyMap<string, Standing> {
-  const [known, setKnown] = useState<ReadonlyMap<string, Standing>>(new Map())
-  const asked = useSettled(choose(known).join(), pauseMs)
-  const query = asked === '' ? undefined : { query: { applications: asked.split(',') } }
-  const { body } = useLive('/serverGroups', query, { refresh: 'open' }).reading.value
-  useEffect(() => {
-    if (body === undefined) return
-    let isCurrent = true
-    const add = ({ standingsOf }: typeof import('../model/standings.ts')) => {
-      if (isCurrent)
-        setKnown((before) => new Map([...before, ...standingsOf(body, asked.split(','))]))
-    }
-    // Without it, the search has no states and offers no rollback.
-    import('../model/standings.ts').then(add, () => {})
-    return () => {
-      isCurrent = false
-    }
-  }, [asked, body])
-  return known
 }
 
 type Application = Pick<Schemas['ApplicationAttributes'], 'name' | 'email'>

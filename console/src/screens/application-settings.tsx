@@ -23,6 +23,7 @@ import { useKeyDown } from '../letter-keys.ts'
 import { conflictsOf, type Edits, edit, valuesOf, withEdits } from '../model/edits.ts'
 import { plural } from '../words.ts'
 import { SecretsTab } from './application-secrets.tsx'
+import { EnvironmentFields } from './environment-fields.tsx'
 import {
   DeleteTab,
   type FieldsProps,
@@ -62,6 +63,11 @@ export function ApplicationSettings({ params: { application = '' } }: ScreenProp
   const tabs = [
     { id: 'general', label: 'General', body: general },
     { id: 'permissions', label: 'Permissions', body: () => form('Permissions', PermissionFields) },
+    {
+      id: 'environments',
+      label: 'Environments',
+      body: () => form('Environments', EnvironmentFields),
+    },
     { id: 'guards', label: 'Traffic guards', body: () => form('Traffic guards', GuardFields) },
     { id: 'notifications', label: 'Notifications', body: notified },
     {

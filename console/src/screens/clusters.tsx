@@ -21,7 +21,7 @@ import {
   Loaded,
   PageHead,
 } from '../components/screen.tsx'
-import { Icon, Name, StatusBadge } from '../components/text.tsx'
+import { Icon, Name } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { placeOf } from '../model/infrastructure.ts'
@@ -36,19 +36,17 @@ import {
   groupPlace,
   instanceId,
   instancesOf,
-  isEnabled,
   loadBalancersOf,
   matches,
   matchesCluster,
   type ServerGroup,
   sharersOf,
-  statusOfInstance,
   toClusterNames,
   toClusters,
   versionIn,
 } from '../model/server-groups.ts'
 import { thisMinute } from '../model/time.ts'
-import { capital, plural, showing } from '../words.ts'
+import { capital, showing } from '../words.ts'
 import { GroupLine } from './group-line.tsx'
 import { FlowDetails, ReleaseFlow } from './release-flow.tsx'
 import {
@@ -106,13 +104,6 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
       <ApplicationHead
         application={application}
         tab="Overview"
-        state={
-          isLarge ? (
-            <span class="count">{plural(clusters.length, 'cluster')}</span>
-          ) : (
-            <Summary groups={known} />
-          )
-        }
         {...(isWithManifests && {
           actions: <Lazy load={loadDeployButton} props={{ application }} />,
         })}
@@ -128,9 +119,9 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
               {listOf}
             </Loaded>
           )}
-          <FlowDetails application={application} />
         </BesideScreens>
       )}
+      <FlowDetails application={application} />
     </>
   )
 }
@@ -172,29 +163,6 @@ function useOverview(application: string) {
     isLarge,
     isChanging,
   }
-}
-
-/** Of what shall serve: how much is up, and what is not. */
-function Summary({ groups }: { groups: readonly ServerGroup[] }) {
-  if (groups.length === 0) return null
-  const counted = Map.groupBy(
-    groups.filter(isEnabled).flatMap(instancesOf).map(statusOfInstance),
-    ({ word }) => word,
-  )
-  const up = counted.get('up')?.length ?? 0
-  counted.delete('up')
-  return (
-    <span class="row summary">
-      <StatusBadge status={{ kind: up > 0 ? 'succeeded' : 'warning', word: `${up} up` }} />
-      {[...counted].map(([word, [first, ...more]]) => (
-        <StatusBadge
-          key={word}
-          status={{ kind: first?.kind ?? 'unknown', word: `${more.length + 1} ${word}` }}
-        />
-      ))}
-      <span class="muted">{`${plural(groups.length, 'server group')}, ${plural(toClusters(groups).length, 'cluster')}`}</span>
-    </span>
-  )
 }
 
 const groupings = ['region', 'image'] as const

@@ -1,4 +1,4 @@
-/** Home: what waits for the reader, what failed, what runs, and what was deployed. */
+/** Home: what waits for the reader, what runs, what failed, and what was deployed. */
 
 import { scalarOf } from '@fairlead/base/json/values.ts'
 import { labelOf } from '@fairlead/model/environments/images.ts'
@@ -10,6 +10,7 @@ import { type ScreenProps, to } from '../address.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, refreshAll, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
+import { useStandings } from '../api/standings.ts'
 import {
   activeStatuses,
   isAny,
@@ -22,7 +23,7 @@ import {
 import { Banner, Button } from '../components/button.tsx'
 import { ErrorState, Loaded, Loading, PageHead, Panel } from '../components/screen.tsx'
 import { Segments } from '../components/tabs.tsx'
-import { Duration, Icon, Name, StatusMark, Time } from '../components/text.tsx'
+import { Duration, Name, StatusMark, Time } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { useLetters } from '../letter-keys.ts'
 import {
@@ -100,8 +101,9 @@ export function Home({ query }: ScreenProps) {
       ) : (
         <div class="home">
           <div class="stack">
+            <Headline {...others} waiting={waiting} />
             <OwnFindings />
-            <Block {...own} row={waitingRow} />
+            <Block {...own} row={waitingRow} more={to.home({ show: 'waiting' })} />
             <Others {...others} waiting={waiting} of={scope} />
           </div>
           <div class="stack">
@@ -158,7 +160,11 @@ interface BlockProps<Item> {
   readonly row: (item: Item) => VNode
   /** Whose runs they are. */
   readonly of?: string
+  /** Where those beyond the first are; without it all are shown. */
+  readonly more?: string
 }
+
+const mostShown = 5
 
 function Block<Item extends { readonly id: string }>(props: BlockProps<Item>) {
   const {
@@ -170,11 +176,13 @@ function Block<Item extends { readonly id: string }>(props: BlockProps<Item>) {
     of = '',
     count = live.reading.value.body && items?.length,
     actions,
+    more,
   } = props
+  const shown = more === undefined ? items : items?.slice(0, mostShown)
   const rows = (
     <VirtualList
       label={title}
-      items={items ?? []}
+      items={shown ?? []}
       keyOf={({ id }) => id}
       rowHeight={57}
       heldOf={of}
@@ -187,6 +195,9 @@ function Block<Item extends { readonly id: string }>(props: BlockProps<Item>) {
       <Loaded live={live} rows={2} empty={nothing}>
         {() => (items === undefined ? <Loading rows={2} /> : items.length === 0 ? nothing : rows)}
       </Loaded>
+      {more !== undefined && (items?.length ?? 0) > mostShown && (
+        <a class="more-rows" href={more}>{`${(items?.length ?? 0) - mostShown} more`}</a>
+      )}
     </Panel>
   )
 }
@@ -295,14 +306,23 @@ function FindingsOf({ application }: { application: string }) {
   )
 }
 
-/** What failed, and what runs without waiting for the reader. */
+/** What runs without waiting for the reader, and what failed. */
 function Others({ own, failed, succeeded, waiting, of }: OthersProps) {
-  const failures = failed.reading.value.body
+  const failures = failed.reading.value.body?.filter(isFailure)
   const running = (own.reading.value.body ?? []).filter(({ id }) =>
     waiting.every((one) => one.id !== id),
   )
   return (
     <>
+      <Block
+        title="Running"
+        live={own}
+        items={running}
+        none="Nothing is running."
+        row={runningRow}
+        of={of}
+        more={to.runs(undefined, { status: 'active' })}
+      />
       <Block
         title="Failed in the last 24 hours"
         count={failures && `${failures.length}${failures.length === 100 ? '+' : ''}`}
@@ -312,18 +332,11 @@ function Others({ own, failed, succeeded, waiting, of }: OthersProps) {
           )
         }
         live={failed}
-        items={toFailedGroups(failures ?? [])}
+        items={failures && toFailedGroups(failures)}
         none="Nothing failed in the last 24 hours."
         row={(group) => failedRow(group.runs, succeeded.reading.value.body)}
         of={of}
-      />
-      <Block
-        title="Running"
-        live={own}
-        items={running}
-        none="Nothing is running."
-        row={runningRow}
-        of={of}
+        more={to.runs(undefined, { status: 'failed', from: '24h' })}
       />
     </>
   )
@@ -356,15 +369,77 @@ function runningRow(run: Execution) {
   return <Row run={run} status={status} about={about} end={end} />
 }
 
-/** Runs of a pipeline that failed at the same stage are one row; the newest first. */
+/** What a user has stopped at a judgment has not failed. */
+function isFailure(run: Execution): boolean {
+  const leaf = failureOf(run)?.stage
+  return leaf?.type !== 'manualJudgment' || leaf.context['judgmentStatus'] === undefined
+}
+
+/** Runs that failed for the same reason are one row, whatever their pipeline; the newest first. */
 function toFailedGroups(runs: readonly Execution[]) {
-  const placeOf = (run: Execution) => [
-    run.application,
-    run.pipelineConfigId ?? run.name,
-    failureOf(run)?.path[0]?.name,
-  ]
-  const groups = Map.groupBy(runs, (run) => placeOf(run).join('\n'))
+  const causeOf = (run: Execution) => {
+    const failure = failureOf(run)
+    return (
+      failure?.reason?.replace(/\S+/g, (word) => (/\d/.test(word) ? '#' : word)) ??
+      [run.application, run.pipelineConfigId ?? run.name, failure?.path[0]?.name].join('\n')
+    )
+  }
+  const groups = Map.groupBy(runs, causeOf)
   return [...groups].map(([id, all]) => ({ id, runs: all as [Execution, ...Execution[]] }))
+}
+
+const pipelineOf = ({ application, pipelineConfigId, name }: Execution) =>
+  `${application} ${pipelineConfigId ?? name}`
+
+interface HeadlineProps extends Omit<Reads, 'active' | 'own'> {
+  readonly waiting: readonly Execution[]
+}
+
+/** What waits, what broke and for how many causes, and how that stands which the reader looks at. */
+function Headline({ waiting, failed, succeeded }: HeadlineProps) {
+  const names = useShortcuts()
+  const standings = useStandings((found) => names.filter((name) => !found.has(name)).slice(0, 20))
+  const latest = new Map(
+    (succeeded.reading.value.body ?? [])
+      .toReversed()
+      .map((run) => [pipelineOf(run), run.buildTime ?? 0]),
+  )
+  const broken = (failed.reading.value.body ?? []).filter(
+    (run) => isFailure(run) && (run.buildTime ?? 0) > (latest.get(pipelineOf(run)) ?? 0),
+  )
+  const groups = toFailedGroups(broken)
+  const [first] = groups
+  const known = names.flatMap((name) => {
+    const standing = standings.get(name)
+    return standing?.total ? [{ name, ...standing }] : []
+  })
+  const ill = known.filter(({ up, total }) => up < total)
+  const pipelines = new Set(broken.map(pipelineOf)).size
+  const since = broken.at(-1)?.startTime
+  const reason = first && failureOf(first.runs[0])?.reason
+  const causes =
+    groups.length === 1 && reason
+      ? `, for one cause: ${reason} (${plural(broken.length, 'run')})`
+      : `, for ${plural(groups.length, 'cause')}`
+  return (
+    <p class="home-headline">
+      {waiting.length === 0
+        ? 'Nothing waits for you.'
+        : `${waiting.length} ${waiting.length === 1 ? 'waits' : 'wait'} for you.`}{' '}
+      <Name
+        text={
+          pipelines === 0
+            ? 'No pipeline is broken.'
+            : `${plural(pipelines, 'pipeline')} broke${since ? ` since ${formatClock(since)}` : ''}${causes}.`
+        }
+        max={240}
+      />{' '}
+      {known.length > 0 &&
+        (ill.length === 0
+          ? `${plural(known.length, 'application')} that you use ${known.length === 1 ? 'is' : 'are'} well.`
+          : `Not all instances are up: ${ill.map(({ name }) => name).join(', ')}.`)}
+    </p>
+  )
 }
 
 function failedRow(
@@ -380,13 +455,18 @@ function failedRow(
       one.pipelineConfigId === pipeline &&
       (one.buildTime ?? 0) > (buildTime ?? 0),
   )
+  const others = new Set([run, ...older].map(pipelineOf)).size - 1
   const times =
     older.length === 0 ? undefined : (
       <a
         class="raised"
-        href={to.runs(application, { pipeline: name ?? undefined, status: 'failed', from: '24h' })}
+        href={
+          others > 0
+            ? to.runs(undefined, { status: 'failed', from: '24h' })
+            : to.runs(application, { pipeline: name ?? undefined, status: 'failed', from: '24h' })
+        }
       >
-        {`failed ${older.length + 1} times${firstMs ? ` since ${formatClock(firstMs)}` : ''}`}
+        {`${others > 0 ? `and ${plural(others, 'more pipeline')} ` : ''}failed ${older.length + 1} times${firstMs ? ` since ${formatClock(firstMs)}` : ''}`}
       </a>
     )
   const about = failure && (
@@ -463,21 +543,31 @@ function DeployedLately({ live }: { live: Runs }) {
   )
 }
 
-/** Favourites, and what was opened last. */
+function useShortcuts(): readonly string[] {
+  return [...new Set([...favourites.value, ...recents.value])]
+}
+
+/** Favourites and what was opened last, with their instances. */
 function Shortcuts() {
-  const shown = [...new Set([...favourites.value, ...recents.value])]
+  const shown = useShortcuts()
+  const standings = useStandings((found) => shown.filter((name) => !found.has(name)).slice(0, 20))
   if (shown.length === 0) return null
   return (
     <Panel
       title={favourites.value.length > 0 ? 'Favourites and recently opened' : 'Recently opened'}
     >
       <p class="chips">
-        {shown.map((name) => (
-          <a key={name} href={to.application(name)} class="chip">
-            <Icon name="apps" />
-            <Name text={name} max={30} />
-          </a>
-        ))}
+        {shown.map((name) => {
+          const { up = 0, total = 0 } = standings.get(name) ?? {}
+          const word = total === 0 ? 'nothing deployed' : `${up} of ${total} up`
+          const kind = total === 0 ? 'queued' : up < total ? 'failed' : 'succeeded'
+          return (
+            <a key={name} href={to.application(name)} class="chip" title={word}>
+              <StatusMark kind={kind} label={word} />
+              <Name text={name} max={30} />
+            </a>
+          )
+        })}
       </p>
     </Panel>
   )

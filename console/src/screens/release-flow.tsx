@@ -62,6 +62,14 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
       <p class="flow-headline">
         <Name text={headline(environments, last, mayJudge)} />
       </p>
+      {live.reading.value.body?.declared === false && environments.length > 1 && (
+        <p>
+          {`You deploy to ${environments.map(({ name }) => name).join(' and ')}. `}
+          <a href={to.settings(application, { tab: 'environments' })}>
+            Make them a way to production
+          </a>
+        </p>
+      )}
       <div class="flow" style={{ '--environments': environments.length }}>
         <section class="flow-commits panel" aria-label="Commits">
           <h2>Commits</h2>
@@ -175,9 +183,11 @@ function Column({ application, environment, groups, releases }: ColumnProps) {
     names.includes(`${accountOf(group)} ${group.region} ${group.name}`),
   )
   const serving = own.filter(isEnabled)
-  const [run] = clusters
-    .flatMap((cluster) => cluster.run ?? [])
-    .toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0))
+  const [run] = rollback
+    ? []
+    : clusters
+        .flatMap((cluster) => cluster.run ?? [])
+        .toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0))
   const failed = lastFailure(releases, environment)
   const canRollBack =
     toRollBack(groups.filter((group) => accounts.includes(accountOf(group)))).length > 0

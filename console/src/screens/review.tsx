@@ -74,7 +74,7 @@ export function Judgment({
 }: Record<'application' | 'execution' | 'stage' | 'name', string>) {
   const live = useReview({ application, execution, stage })
   return (
-    <section class="judgment" aria-label={`Judgment of ${name}`}>
+    <section class="judgment" aria-label={`Review of ${name}`}>
       <h2 class="row">
         <StatusMark kind="waiting" />
         <Name text={name} max={60} />
@@ -358,7 +358,7 @@ function Judge({ application, judgment, onDone }: JudgeProps) {
     <form
       class="judge"
       onSubmit={denied === undefined ? decide('continue') : stay}
-      aria-label={name}
+      aria-label={`Judgment of ${name}`}
     >
       {instructions && (
         <div class="instructions">

@@ -62,6 +62,7 @@ const repositoryFields: FieldTable = {
 }
 const others = {
   permissions: 'Permissions',
+  environments: 'Environments',
   trafficGuards: 'Traffic guards',
   notifications: 'Notifications',
 }

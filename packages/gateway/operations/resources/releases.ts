@@ -2,7 +2,7 @@
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { definedOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
-import { rollbackTypes } from '@fairlead/model/environments/delivery.ts'
+import { isOfCanary, rollbackTypes } from '@fairlead/model/environments/delivery.ts'
 import { labelOf } from '@fairlead/model/environments/images.ts'
 import {
   deploymentOf,
@@ -48,17 +48,20 @@ export const releaseOperations: Operation[] = [
 async function getRelease(request: OperationRequest, platform: Platform): Promise<unknown> {
   const version = request.path['version'] as string
   const wanted = version.toLowerCase()
+  const isOf = (sha: string | undefined) => wanted.length >= 7 && sha?.startsWith(wanted) === true
   const isMeant = ({ version: label, commit, images }: Release) =>
-    label === version ||
-    images.some((image) => labelOf(image) === version) ||
-    (wanted.length >= 7 && commit?.sha.startsWith(wanted) === true)
+    label === version || images.some((image) => labelOf(image) === version) || isOf(commit?.sha)
   const found = await load(request, platform, { size: mostOfOne, text: version })
   const named = releasesOf(found).find(isMeant)
-  // Runs that built it know the commit only, those that deploy it the image only.
-  const other = named?.commit?.sha.startsWith(wanted)
-    ? named.images.map(labelOf)[0]
-    : named?.commit?.sha
-  if (named !== undefined && other === undefined) return named
+  // Runs that have built it know the commit, those that deploy it the image.
+  const serving = found.places.flatMap(({ running }) => running.versions)
+  const labels = [
+    ...(named?.images.map(labelOf) ?? []),
+    ...serving.flatMap(({ label, commit }) => (isOf(commit?.sha) ? [label] : [])),
+  ]
+  const other = [...labels, named?.commit?.sha].find(
+    (text) => text !== undefined && !isOf(text) && text !== version,
+  )
   const more =
     other === undefined
       ? undefined
@@ -152,7 +155,11 @@ function toRelease(
   { backs, places }: { backs: readonly Back[]; places: readonly EnvironmentState[] },
 ): Release {
   const sources = runs.map((run) => ({ run, ...sourceOf(run) }))
-  const { commit } = sources.find((each) => each.commit?.message !== undefined) ?? sources[0] ?? {}
+  const labelled = places
+    .flatMap(({ running }) => running.versions)
+    .find((version) => images.includes(version.image))
+  const { commit = labelled?.commit } =
+    sources.find((each) => each.commit?.message !== undefined) ?? sources[0] ?? {}
   const built = sources.find(({ build }) => build !== undefined)
   const info =
     built?.run.stages.findLast(({ context }) => context.buildInfo !== undefined)?.context
@@ -206,6 +213,7 @@ function eventsOf(
   places: readonly EnvironmentState[],
 ): ReleaseEvent[] {
   const { build } = sourceOf(run)
+  const byId = new Map(run.stages.map((stage) => [stage.id, stage]))
   return run.stages.flatMap((stage): ReleaseEvent[] => {
     const { type, status, endTime, startTime, context, id } = stage
     const state = eventStates[status] ?? 'failed'
@@ -218,6 +226,7 @@ function eventsOf(
     const environment = environmentOf(context.account, places)
     if (
       deployingTypes.includes(type) &&
+      !isOfCanary(stage, byId) &&
       images.includes(deploymentOf(run, stage)[0]?.images[0] ?? context.image ?? '')
     ) {
       const text = {

@@ -150,7 +150,12 @@ function promotionTo(name: string, { environments, places, findings }: Known, wa
         : [`It is deployed ${asDefined}.`]),
     ],
     next,
-    onFailure: failureWords(place, { planned, checks: checks.map(({ text }) => text), findings }),
+    onFailure: failureWords(place, {
+      planned,
+      checks: checks.map(({ text }) => text),
+      findings,
+      isPromoted: asLast,
+    }),
     unknown: [],
   }
 }
@@ -202,22 +207,34 @@ interface Plans {
   readonly planned: Run['stages'][number]['context']['promotion']['stages']
   readonly checks: readonly string[]
   readonly findings: ServiceFindings
+  /** By a stage `promote`. */
+  readonly isPromoted: boolean
 }
+
+const deployingTypes = ['createServerGroup', 'cloneServerGroup', 'deployManifest']
 
 /** What serves while the new version comes up, and afterwards if a check fails. */
 function failureWords(
   { environment, running }: EnvironmentState,
-  { planned, checks, findings }: Plans,
+  { planned, checks, findings, isPromoted }: Plans,
 ): string {
   const serving = [...new Set(running.versions.map(({ label }) => label))].join(', ')
   if (serving === '') return `Nothing serves in ${environment.name} yet, so nothing comes back.`
   const former = findings.runs
     .flatMap(({ stages }) => stages)
-    .filter(({ context }) => environment.accounts.includes(context.account ?? ''))
-    .toSorted((a, b) => (b.endTime ?? 0) - (a.endTime ?? 0))
-  const { context } =
-    [...planned, ...former].find((each) => each.context.strategy !== undefined) ?? {}
-  const keeps = keepingStrategies.includes(context?.strategy ?? '')
+    .filter(
+      ({ type, status, context }) =>
+        status === 'SUCCEEDED' &&
+        deployingTypes.includes(type) &&
+        environment.accounts.includes(context.account ?? ''),
+    )
+    .toSorted((a, b) => (b.endTime ?? 0) - (a.endTime ?? 0))[0]
+  const plan = planned.find(({ type }) => deployingTypes.includes(type))
+  const { type, context } = plan ?? former ?? {}
+  // A promotion clones with this strategy, and pods are replaced as others become ready.
+  const usual = isPromoted || type === 'deployManifest' ? 'redblack' : ''
+  const own = type === 'createServerGroup' || plan !== undefined ? context?.strategy : undefined
+  const keeps = keepingStrategies.includes(own ?? usual)
   const isBack = checks.some((text) => text.includes('takes the traffic again'))
   return [
     keeps
@@ -271,7 +288,7 @@ async function pipelineAfter(run: Run, judgment: RunStage, known: Known): Promis
   const promoted = inner.map(({ context }) => promotionTo(context.to ?? '', known))
   const places_ = [...new Set(certain.map(({ place }) => place))]
   const failures = places_.map((place) =>
-    failureWords(place, { planned: [], checks: [], findings }),
+    failureWords(place, { planned: [], checks: [], findings, isPromoted: false }),
   )
   return {
     from: null,
