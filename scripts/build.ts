@@ -4,6 +4,7 @@
  */
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -59,6 +60,10 @@ export async function buildPackage(outDir: string): Promise<string[]> {
       ['bin/fairlead.ts', 'bin/backends.ts'],
       ...commandStarts.map((names) => ['fairlead', ...names].map((name) => `bin/${name}.ts`)),
     ],
+  )
+  copyFileSync(
+    join(root, 'packages/providers/local/databases/database.sh'),
+    join(outDir, 'database.sh'),
   )
   const client = await bundleClient(join(outDir, 'cli'))
   for (const each of [metafile, client]) {
@@ -233,6 +238,7 @@ const sharedAddresses = [
   "'./builder.js'",
   "'./build-runner.js'",
   "'./static-server.js'",
+  "'./database.sh'",
   "'./unpacker.js'",
   "'../package.json'",
   "'../../package.json'",

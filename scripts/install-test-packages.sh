@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that some tests talk to: a directory, Redis, a browser, nginx, etcd, sshd, buildah, Podman, Docker, Prometheus, systemd and bubblewrap. Installs
+# Installs the Debian packages that some tests talk to: a directory, Redis, PostgreSQL, MariaDB, a browser, nginx, etcd, sshd, buildah, Podman, Docker, Prometheus, systemd and bubblewrap. Installs
 # only what is missing, starts no service, and asks nothing. Anywhere but on Debian with root it says what will be skipped instead.
 # With --missing it only prints the packages that are missing, a line each.
 set -euo pipefail
 
 # Each package and the program that it brings; test/support/debian.ts looks for the same programs.
-packages=(slapd:slapd ldap-utils:ldapadd redis-server:redis-server chromium-headless-shell:chromium-headless-shell nginx-light:nginx etcd-server:etcd openssh-server:sshd buildah:buildah podman:podman runc:runc slirp4netns:slirp4netns docker.io:dockerd iproute2:ip busybox-static:busybox prometheus:prometheus systemd:systemd-notify python3:python3 bubblewrap:bwrap)
+packages=(slapd:slapd ldap-utils:ldapadd redis-server:redis-server postgresql:pg_ctlcluster mariadb-server:mariadbd chromium-headless-shell:chromium-headless-shell nginx-light:nginx etcd-server:etcd openssh-server:sshd buildah:buildah podman:podman runc:runc slirp4netns:slirp4netns docker.io:dockerd iproute2:ip busybox-static:busybox prometheus:prometheus systemd:systemd-notify python3:python3 bubblewrap:bwrap)
 PATH=$PATH:/usr/sbin:/sbin
 
 missing=()

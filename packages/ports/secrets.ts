@@ -44,6 +44,8 @@ export interface Revealed<T> {
 export interface SecretValues {
   /** Whether a name of a stored secret has a value for the application or account; false where secrets are not kept. */
   isSet(name: string, of: Pick<SecretUse, 'application' | 'account'>): boolean
+  /** Sets a secret of an application to a random text of letters, digits, `-` and `_`. Undefined where secrets are not kept. */
+  create?(name: string, of: { readonly application: string; readonly user: string }): void
   /**
    * A copy of JSON data with values in place of references; itself where there are none.
    *

@@ -131,6 +131,9 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'body of POST /apps/{application}/deployments',
     'body of POST /apps/{application}/rollback',
     'body of POST /apps/{application}/promotions',
+    ...['backups', 'restore', 'removal'].map(
+      (action) => `body of POST /apps/{application}/databases/{name}/${action}`,
+    ),
     'body of PUT /apps/{application}/scale',
     'body of PUT /apps/{application}/connection',
     'body of PUT /apps/{application}/domains/{host}',

@@ -1,4 +1,4 @@
-/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx, etcd, sshd, buildah, Podman, Docker, Prometheus, systemd. */
+/** Programs that tests start but npm does not bring: a directory, Redis, PostgreSQL, MariaDB, a browser, nginx, etcd, sshd, buildah, Podman, Docker, Prometheus, systemd. */
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -17,6 +17,8 @@ export type Program =
   | 'slapd'
   | 'ldapadd'
   | 'redis-server'
+  | 'pg_ctlcluster'
+  | 'mariadbd'
   | 'chromium-headless-shell'
   | 'chromium'
   | 'nginx'

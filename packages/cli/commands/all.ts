@@ -4,6 +4,7 @@ import { apply } from './apply.ts'
 import { completion, createComplete } from './completion.ts'
 import { connect } from './connect.ts'
 import { context } from './context.ts'
+import { db } from './db.ts'
 import { deploy } from './deploy.ts'
 import { diff } from './diff.ts'
 import { domains } from './domains.ts'
@@ -41,6 +42,7 @@ export const commands: readonly CommandEntry[] = [
   secret,
   env,
   domains,
+  db,
   runs,
   watch,
   start,

@@ -5,6 +5,7 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
+import type { Infrastructure } from '@fairlead/ports/infrastructure.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
 import type { AppStore, WrittenObject } from './app-store.ts'
 import { appFileSource, type CompiledObject, keyOf } from './compile.ts'
@@ -178,7 +179,12 @@ type Writer = (plan: ObjectPlan, context: WriteContext) => Promise<unknown>
 const writers: Readonly<Record<CompiledObject['kind'], Writer>> = {
   application: writeApplication,
   'load-balancer': ({ object }, context) =>
-    operate({ upsertLoadBalancer: object.content }, object, context),
+    operate(
+      { upsertLoadBalancer: object.content },
+      object,
+      context.ports.infrastructure,
+      context.as,
+    ),
   pipeline: writePipeline,
 }
 
@@ -207,10 +213,12 @@ async function writePipeline(
 
 const operationMs = 60_000
 
-async function operate(
+/** Carries an operation out. @throws {PortError} 400 with why it failed */
+export async function operate(
   operation: Readonly<Record<string, JsonObject>>,
   object: CompiledObject,
-  { ports: { infrastructure }, as }: WriteContext,
+  infrastructure: Infrastructure,
+  as: Caller,
 ): Promise<void> {
   const provider = String(object.content['cloudProvider'])
   const id = await infrastructure.submit([operation], { provider, id: randomUUID() }, as)
@@ -234,7 +242,8 @@ async function remove(object: CompiledObject, context: WriteContext): Promise<vo
   if (kind === 'load-balancer') {
     const { credentials, region, cloudProvider } = content
     const place = { credentials, region, regions: [region], cloudProvider }
-    await operate({ deleteLoadBalancer: { ...place, loadBalancerName: name } }, object, context)
+    const operation = { deleteLoadBalancer: { ...place, loadBalancerName: name } }
+    await operate(operation, object, ports.infrastructure, as)
   }
   store.dropObject(application, keyOf(object))
 }

@@ -7,6 +7,7 @@ import {
   textsOf,
 } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { ownDatabases, withDatabases } from '@fairlead/model/app-file/databases.ts'
 import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
 import { toGroup } from '@fairlead/model/environments/running.ts'
 import { toAppBuildStage } from '@fairlead/ports/app-builds.ts'
@@ -64,6 +65,12 @@ import {
   previewOf,
   readPreview,
 } from './previews.ts'
+import {
+  AppDatabases,
+  backupPipelineName,
+  compileBackups,
+  type RunningDatabase,
+} from './databases.ts'
 import { servingClusters, stopOf, stopStages, withConstraints } from './run-stages.ts'
 import { statusOf } from './status.ts'
 
@@ -110,6 +117,12 @@ export interface ScaleOrder {
   readonly services: Readonly<Record<string, number>>
 }
 
+export interface AppDatabaseOrder {
+  readonly application: string
+  readonly environment: string | undefined
+  readonly name: string
+}
+
 /** An app file with the objects that it needs. */
 interface PlannedApp {
   readonly app: ReadApp
@@ -119,6 +132,10 @@ interface PlannedApp {
   readonly isEjected: boolean
   /** For people. */
   readonly notes: readonly string[]
+  /** Stages that start databases. */
+  readonly attachStages: readonly JsonObject[]
+  /** Whether all databases have an address, which the objects name. */
+  readonly isReserved: boolean
 }
 
 /** An app that was deployed, by its last file. */
@@ -145,6 +162,7 @@ export class Apps implements AppRevisions {
   readonly #store: AppStore
   readonly #context: BackendContext
   readonly #engine: Engine
+  readonly #databases: AppDatabases
   /** The last change of each application: two deployments write its objects one after the other. */
   readonly #turns = new Map<string, Promise<unknown>>()
 
@@ -152,6 +170,7 @@ export class Apps implements AppRevisions {
     this.#context = context
     this.#engine = engine
     this.#store = new AppStore(context.db)
+    this.#databases = new AppDatabases(context, engine)
   }
 
   /** What a deployment would create or change; nothing is written. @throws {PortError} 400 with all errors of the file */
@@ -167,8 +186,12 @@ export class Apps implements AppRevisions {
 
   async #deploy(order: DeploymentOrder, kind: AppRunKind, as: Caller): Promise<JsonObject> {
     const { application, file, message, overwrite } = order
-    const planned = await this.#plan(order, as)
-    const { app, here, placeOf, objects, isEjected } = planned
+    let planned = await this.#plan(order, as)
+    if (!planned.isReserved && !planned.isEjected) {
+      await this.#databases.reserve(planned.app, planned.placeOf, as)
+      planned = await this.#plan(order, as)
+    }
+    const { app, here, placeOf, objects, isEjected, attachStages } = planned
     if (!isEjected) {
       const { ports } = this.#context
       await writeObjects(objects, overwrite, { application, ports, store: this.#store, as })
@@ -179,7 +202,7 @@ export class Apps implements AppRevisions {
     const deployment = isEjected
       ? objectsOf(definition['stages'])
       : [
-          ...withConstraints(objectsOf(definition['stages']), {
+          ...withConstraints(after(attachStages, objectsOf(definition['stages'])), {
             here,
             place: placeOf(here),
             before: beforeOf(app, here, placeOf),
@@ -188,7 +211,7 @@ export class Apps implements AppRevisions {
           }),
           ...(await this.#stopsOf(here, placeOf(here), as)),
         ]
-    const stages = build === undefined ? deployment : afterBuild(build, deployment)
+    const stages = build === undefined ? deployment : after([build], deployment)
     const run = await this.#start(
       { here, kind, image, file, message, definition: { ...definition, stages } },
       as,
@@ -229,7 +252,7 @@ export class Apps implements AppRevisions {
 
   /** @throws {PortError} 404 for an app that was not deployed by a file */
   async status(application: string, as: Caller): Promise<JsonObject> {
-    const { app, stored } = this.#known(application)
+    const { app, stored } = await this.#known(application, as)
     const { infrastructure } = this.#context.ports
     const [groups, balancers] = await Promise.all([
       infrastructure.serverGroups(application, as),
@@ -242,7 +265,7 @@ export class Apps implements AppRevisions {
   async rollback(order: RollbackOrder, as: Caller): Promise<JsonObject> {
     const { application, environment, to } = order
     return this.#inTurn(application, async () => {
-      const { app } = this.#known(application)
+      const { app } = await this.#known(application, as)
       const current = chooseEnvironment(app, environment)
       const kept = await this.#keptVersions(current, as)
       const serving = await this.#servingVersion(current, as)
@@ -251,7 +274,10 @@ export class Apps implements AppRevisions {
           ? kept.find(({ version }) => version !== serving)
           : kept.find(({ version }) => version === to)
       if (target === undefined) throw notKept(current.environment, to, kept)
-      const former = chooseEnvironment(this.#readFormer(target.file, current), current.environment)
+      const former = chooseEnvironment(
+        await this.#withDatabases(this.#readFormer(target.file, current), as),
+        current.environment,
+      )
       const place = await this.#placeOf(former, as)
       const change = { environment: current.environment, from: serving ?? null, to: target.version }
       if (order.dryRun)
@@ -285,8 +311,8 @@ export class Apps implements AppRevisions {
   /** Deploys what the environment before serves, once its constraints hold. @throws {PortError} 400 */
   async promote({ application, to, message }: PromotionOrder, as: Caller): Promise<JsonObject> {
     return this.#inTurn(application, async () => {
-      this.#known(application)
-      const app = this.#fileOf(application)
+      await this.#known(application, as)
+      const app = await this.#withDatabases(this.#fileOf(application), as)
       const target = to === undefined ? app.environments[1] : chooseEnvironment(app, to)
       const index = target === undefined ? -1 : app.environments.indexOf(target)
       const source = app.environments[index - 1]
@@ -320,7 +346,7 @@ export class Apps implements AppRevisions {
 
   /** Holds until the file has another number. @throws {PortError} 400 for a service that is not there */
   async scale({ application, environment, services }: ScaleOrder, as: Caller): Promise<JsonObject> {
-    const { app } = this.#known(application)
+    const { app } = await this.#known(application, as)
     const here = chooseEnvironment(app, environment)
     const file = chooseEnvironment(this.#fileOf(application), here.environment)
     const groups = (await this.#context.ports.infrastructure.serverGroups(application, as)).map(
@@ -375,14 +401,28 @@ export class Apps implements AppRevisions {
   }
 
   /** Variables of each service with their source; values of secrets are masked. */
-  variables(application: string, environment: string | undefined): JsonObject {
-    const { app } = this.#known(application)
+  async variables(
+    application: string,
+    environment: string | undefined,
+    as: Caller,
+  ): Promise<JsonObject> {
+    const { app } = await this.#known(application, as)
     const here = chooseEnvironment(app, environment)
     const { secrets } = this.#context.ports
+    const { env: given } = chooseEnvironment(this.#fileOf(application), here.environment)
+    const isGiven = ([name]: readonly [string, string]) => Object.hasOwn(given, name)
+    const attached = Object.entries(here.env).filter((entry) => !isGiven(entry))
     return {
       environment: here.environment,
       variables: [
-        ...Object.entries(here.env).map(([name, value]) => ({ name, value, source: 'file' })),
+        ...Object.entries(here.env)
+          .filter(isGiven)
+          .map(([name, value]) => ({ name, value, source: 'file' })),
+        ...attached.map(([name, value]) => ({
+          name,
+          value: value.replaceAll(/secret:(?:\{[^}]*\}|\S+)/g, '******'),
+          source: 'attach',
+        })),
         ...Object.entries(secretsOf(here)).map(([name, secret]) => ({
           name,
           value: '******',
@@ -402,7 +442,7 @@ export class Apps implements AppRevisions {
   ): Promise<JsonObject> {
     if ((this.#store.app(application)?.file ?? '') === '') return { usedBy: [], runs: [] }
     return this.#inTurn(application, async () => {
-      const { app } = this.#known(application)
+      const { app } = await this.#known(application, as)
       const users = app.environments.filter((here) => Object.values(secretsOf(here)).includes(name))
       const usedBy = users.flatMap((here) =>
         here.services.map((service) => `${here.environment}/${service.name}`),
@@ -434,7 +474,7 @@ export class Apps implements AppRevisions {
   /** Gives the objects to the user: their marks go, and no deployment changes them any more. */
   async eject(application: string, as: Caller): Promise<JsonObject> {
     return this.#inTurn(application, async () => {
-      this.#known(application)
+      await this.#known(application, as)
       const { ports } = this.#context
       const present = await loadPresent(application, ports, as)
       const marked = [...present].filter(([, object]) => isFromAppFile(object))
@@ -463,7 +503,7 @@ export class Apps implements AppRevisions {
     as: Caller,
   ): Promise<JsonObject> {
     return this.#inTurn(application, async () => {
-      const { stored } = this.#known(application)
+      const { stored } = await this.#known(application, as)
       if (stored.isEjected)
         throw new PortError(
           409,
@@ -505,7 +545,7 @@ export class Apps implements AppRevisions {
 
   async deployRevision(order: RevisionOrder, as: Caller): Promise<string | undefined> {
     const { application, mainBranch, branch = mainBranch, isDeletion } = order
-    const { stored } = this.#known(application)
+    const { stored } = await this.#known(application, as)
     await this.#removeExpired(application, stored.file, as)
     const isMain = branch === mainBranch
     if (isDeletion) return isMain ? undefined : this.#removePreview(application, branch, as)
@@ -557,15 +597,20 @@ export class Apps implements AppRevisions {
     })
   }
 
-  /** Jobs that stop a preview, and remove its hosts and volumes. */
+  /** Jobs that stop a preview, and remove its hosts, databases and volumes. */
   async #previewRemoval(here: AppHere, as: Caller): Promise<JsonObject[]> {
     const place = await this.#placeOf(here, as)
     const jobs = stopJobs(here, place)
     if (isClusterPlace(place)) return jobs
     const { provider: cloudProvider, account: credentials, region } = place
-    const holders = here.services.filter(({ volumes }) => volumes.length > 0)
+    const { application, environment } = here
+    const holders = [
+      ...here.services.filter(({ volumes }) => volumes.length > 0),
+      ...ownDatabases(here),
+    ]
     return [
       ...jobs,
+      ...(await this.#databases.stopJobs(application, { environment }, as)),
       ...holders.map(({ name }) => ({
         type: 'deleteVolumes',
         ...{ cloudProvider, credentials, region },
@@ -582,14 +627,18 @@ export class Apps implements AppRevisions {
    */
   async remove(application: string, account: string | undefined, as: Caller): Promise<JsonObject> {
     return this.#inTurn(application, async () => {
-      const { app } = this.#known(application)
+      const { app } = await this.#known(application, as)
       if (account !== undefined && app.environments.some((here) => here.account === account))
         throw new PortError(
           400,
           `The app file of ${application} names the account ${account}. Deploy to another account first; what is left here is then stopped by this.`,
         )
       const stopped = account === undefined ? app.environments : this.#formerIn(app, account)
-      const jobs: JsonObject[] = []
+      const jobs = await this.#databases.stopJobs(
+        application,
+        account === undefined ? {} : { account },
+        as,
+      )
       for (const here of stopped) jobs.push(...stopJobs(here, await this.#placeOf(here, as)))
       if (account === undefined)
         jobs.push({ type: 'deleteApplication', application: { name: application } })
@@ -632,39 +681,121 @@ export class Apps implements AppRevisions {
       )
   }
 
+  /** Databases of an app that was deployed. */
+  async databases(application: string, as: Caller): Promise<JsonObject> {
+    const { app } = await this.#known(application, as)
+    return { application, databases: await this.#databases.list(app, as) }
+  }
+
+  async backUpDatabase(order: AppDatabaseOrder, as: Caller): Promise<JsonObject> {
+    return this.#databases.backUp(await this.#databaseOf(order, as), as)
+  }
+
+  /** @throws {PortError} 400 unless the application is named once more */
+  async restoreDatabase(
+    {
+      from,
+      confirm,
+      ...order
+    }: AppDatabaseOrder & {
+      readonly from: string | undefined
+      readonly confirm: string | undefined
+    },
+    as: Caller,
+  ): Promise<JsonObject> {
+    requireConfirmation(confirm, order.application, 'replaces what is in the database')
+    return this.#databases.restore({ ...(await this.#databaseOf(order, as)), from }, as)
+  }
+
+  /** @throws {PortError} 400 unless the database is named once more, and while the file has it */
+  async removeDatabase(
+    { confirm, ...order }: AppDatabaseOrder & { readonly confirm: string | undefined },
+    as: Caller,
+  ): Promise<JsonObject> {
+    const { application, name } = order
+    requireConfirmation(confirm, name, 'deletes what is in the database')
+    return this.#inTurn(application, async () => {
+      const wanted = await this.#databaseOf(order, as)
+      const { app } = await this.#known(application, as)
+      const here = app.environments.find((each) => each.environment === wanted.environment)
+      if (here?.attach.some((each) => each.name === name))
+        throw new PortError(
+          400,
+          `The app file attaches ${name} to ${wanted.environment}, so a deployment would create it anew. Remove it from attach, deploy, and repeat this.`,
+        )
+      return this.#databases.remove(wanted, as)
+    })
+  }
+
+  /** In the first environment of the file where none is named. */
+  async #databaseOf({ application, environment, name }: AppDatabaseOrder, as: Caller) {
+    const { app } = await this.#known(application, as)
+    const first = environment ?? app.environments[0]?.environment ?? ''
+    return { application, environment: first, name }
+  }
+
+  /** Variables of services lead to the databases. */
+  async #withDatabases(app: ReadApp, as: Caller): Promise<ReadApp> {
+    if (app.environments.every(({ attach }) => attach.length === 0)) return app
+    const portOf = await this.#databases.ports(app.application, as)
+    const environments = app.environments.map((here) =>
+      withDatabases(here, ({ name }) => portOf(here, name)),
+    )
+    return { ...app, environments }
+  }
+
   async #plan(
     { application, file, environment, branch }: AppOrder,
     as: Caller,
   ): Promise<PlannedApp> {
     const { ports } = this.#context
-    const app = branch === undefined ? this.#withScales(readApp(file)) : readPreview(file, branch)
-    if (app.application !== application)
+    const read = branch === undefined ? readApp(file) : readPreview(file, branch)
+    if (read.application !== application)
       throw new PortError(
         400,
-        `The file is that of the application "${app.application}", and was sent for "${application}".`,
+        `The file is that of the application "${read.application}", and was sent for "${application}".`,
       )
+    this.#refuseFilledSecrets(chooseEnvironment(read, environment))
+    const app = this.#withScales(await this.#withDatabases(read, as))
     const here = chooseEnvironment(app, environment)
     const accounts = await ports.infrastructure.accounts(as)
     const placeOf = ({ account }: AppHere) => readAccountPlace(accounts, account)
     const place = placeOf(here)
     if (isClusterPlace(place)) checkClusterApp(here, place)
-    this.#refuseDatabases(here)
     this.#checkSecrets(here)
     const isEjected = this.#store.app(application)?.isEjected === true
     const present = await loadPresent(application, ports, as)
     const connection = connectionOf(present.get(keyOf(pushPipeline)))
     const compiled = [
-      ...app.environments.flatMap((each) => compileEnvironment(each, placeOf(each), app.digest)),
+      ...app.environments.flatMap((each) => [
+        ...compileEnvironment(each, placeOf(each), app.digest),
+        ...compileBackups(each, placeOf(each), app.digest),
+      ]),
       ...(branch === undefined
         ? [compileApplication(app, placeOf), ...compilePush(connection, app, file)]
         : []),
     ]
     const accountsOfFile = new Set(app.environments.map(({ account }) => account))
+    const portOf = await this.#databases.ports(application, as)
+    const attachStages = isEjected
+      ? []
+      : await this.#databases.attachStages(here, place, portOf, as)
+    const left = (await this.#databases.running(application, as)).filter(
+      (each) =>
+        !app.environments.some(
+          (one) =>
+            one.environment === each.environment &&
+            one.attach.some(({ name }) => name === each.name),
+        ),
+    )
+    // What is no longer in the file is backed up for as long as it runs.
+    const backups = new Set(left.map((each) => backupPipelineName(each.environment, each.name)))
     // What another account serves goes on until the user stops it.
-    const isLeft = ({ state, object: { content } }: ObjectPlan) =>
+    const isLeft = ({ state, object: { name, content } }: ObjectPlan) =>
       state === 'removed' &&
-      content['credentials'] !== undefined &&
-      !accountsOfFile.has(String(content['credentials']))
+      (backups.has(name) ||
+        (content['credentials'] !== undefined &&
+          !accountsOfFile.has(String(content['credentials']))))
     const written = this.#writtenOf(application, branch && here.environment)
     const objects = isEjected
       ? []
@@ -672,8 +803,10 @@ export class Apps implements AppRevisions {
     const notes = [
       ...notesOf(here, place),
       ...(branch === undefined ? await this.#notesOfLeft(app, as) : []),
+      ...left.filter((each) => each.environment === here.environment).map(describeLeft),
     ]
-    return { app, here, placeOf, objects, isEjected, notes }
+    const isReserved = this.#databases.isReserved(app, placeOf, portOf)
+    return { app, here, placeOf, objects, isEjected, notes, attachStages, isReserved }
   }
 
   /** Objects of a preview, or of all other environments. */
@@ -689,15 +822,18 @@ export class Apps implements AppRevisions {
     else this.#store.keepPreview(application, { branch, file, deployedMs: this.#context.now() })
   }
 
-  /** @throws {PortError} 400 for databases, which are not run beside an app */
-  #refuseDatabases({ attach }: AppHere): void {
-    const first = attach.find(({ external }) => external === undefined)
-    if (first === undefined) return
-    const { name, variable } = first
-    throw new PortError(
-      400,
-      `attach.${name}: Fairlead runs no databases. Run it yourself, remove it from attach, and give its address as a secret: secrets: [${variable}], and fairlead secret set ${variable}`,
-    )
+  /** @throws {PortError} 400 for secrets that are set and would be a database's variable */
+  #refuseFilledSecrets(here: AppHere): void {
+    const { application, account } = here
+    const store = this.#context.ports.secrets
+    for (const { name, variable } of ownDatabases(here)) {
+      const secret = here.secrets[variable]
+      if (secret === undefined || !store.isSet(secret, { application, account })) continue
+      throw new PortError(
+        400,
+        `attach.${name}: its address is the variable ${variable}, which is the secret ${secret}, too, and that is set. Write attach: { ${name}: { as: ANOTHER_NAME } }, or type: fairlead secret unset ${secret}`,
+      )
+    }
   }
 
   /** @throws {PortError} 400 naming all that are missing */
@@ -717,14 +853,14 @@ export class Apps implements AppRevisions {
     )
   }
 
-  #known(application: string): KnownApp {
+  async #known(application: string, as: Caller): Promise<KnownApp> {
     const stored = this.#store.app(application)
     if (stored === undefined || stored.file === '')
       throw new PortError(
         404,
         `The application ${application} was not deployed from an app file. Type fairlead deploy in its folder.`,
       )
-    const app = this.#withScales(readApp(stored.file))
+    const app = await this.#withDatabases(this.#withScales(readApp(stored.file)), as)
     const previews = this.#store
       .previews(application)
       .flatMap(({ file, branch }) => readPreview(file, branch).environments)
@@ -934,12 +1070,20 @@ function beforeOf(app: ReadApp, here: AppHere, placeOf: (here: AppHere) => AppPl
   return before === undefined ? undefined : { here: before, place: placeOf(before) }
 }
 
-function afterBuild(build: JsonObject, stages: readonly JsonObject[]): JsonObject[] {
-  const after = (stage: JsonObject) =>
+/** Stages with further ones before them. */
+function after(first: readonly JsonObject[], stages: readonly JsonObject[]): JsonObject[] {
+  const refIds = first.map(({ refId }) => refId)
+  const behind = (stage: JsonObject) =>
     textsOf(stage['requisiteStageRefIds']).length > 0
       ? stage
-      : { ...stage, requisiteStageRefIds: [build['refId']] }
-  return [build, ...stages.map(after)]
+      : { ...stage, requisiteStageRefIds: refIds }
+  return [...first, ...stages.map(behind)]
+}
+
+/** @throws {PortError} 400 */
+function requireConfirmation(given: string | undefined, wanted: string, what: string): void {
+  if (given !== undefined && given === wanted) return
+  throw new PortError(400, `This ${what}: repeat the name "${wanted}" in "confirm".`)
 }
 
 /** `1a2b3c4`, or `1a2b3c4-dirty`; of a folder without a commit, `folder`. */
@@ -997,6 +1141,10 @@ function resizeJob(
     action: 'scale_exact',
     capacity: { min: instances, max: instances, desired: instances },
   }
+}
+
+function describeLeft({ name }: RunningDatabase): string {
+  return `attach: ${name} is not in the file any more. It runs on with its data and is backed up. To delete it: fairlead db remove ${name}`
 }
 
 function toPlanView({ app, objects, isEjected, notes }: PlannedApp): JsonObject {

@@ -335,7 +335,7 @@ function compileSchedule(
   return { kind: 'pipeline', name, content }
 }
 
-function pipelineMarks({ application, environment }: AppHere, digest: string): JsonObject {
+export function pipelineMarks({ application, environment }: AppHere, digest: string): JsonObject {
   return {
     application,
     description: 'Made from .fairlead/app.yml; a deployment writes it again.',

@@ -45,6 +45,11 @@ const ConnectionRequest = z.object({
   source: z.enum(gitHosts).default('git'),
   account: optional(z.string().min(1)),
 })
+const DatabaseRequest = z.object({
+  environment,
+  from: optional(z.string().regex(/^[\w.-]+$/, 'it must be the name of a backup')),
+  confirm: optional(z.string()),
+})
 const SecretUseRequest = z.object({ restarts: z.boolean() })
 
 export function appRoutes(app: FastifyInstance, apps: Apps): void {
@@ -86,7 +91,7 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
   )
 
   app.get('/apps/:application/variables', (request) =>
-    apps.variables(nameOf(request), queryValue(request, 'environment')),
+    apps.variables(nameOf(request), queryValue(request, 'environment'), trustedCallerOf(request)),
   )
 
   app.post('/apps/:application/secrets/:name/uses', (request) =>
@@ -95,6 +100,28 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
       { ...given(SecretUseRequest, request), name: pathValue(request, 'name') },
       trustedCallerOf(request),
     ),
+  )
+
+  app.get('/apps/:application/databases', (request) =>
+    apps.databases(nameOf(request), trustedCallerOf(request)),
+  )
+
+  const orderOf = (request: FastifyRequest) => ({
+    ...given(DatabaseRequest, request),
+    application: nameOf(request),
+    name: pathValue(request, 'name'),
+  })
+
+  app.post('/apps/:application/databases/:name/backups', async (request, reply) =>
+    reply.code(202).send(await apps.backUpDatabase(orderOf(request), trustedCallerOf(request))),
+  )
+
+  app.post('/apps/:application/databases/:name/restore', async (request, reply) =>
+    reply.code(202).send(await apps.restoreDatabase(orderOf(request), trustedCallerOf(request))),
+  )
+
+  app.post('/apps/:application/databases/:name/removal', async (request, reply) =>
+    reply.code(202).send(await apps.removeDatabase(orderOf(request), trustedCallerOf(request))),
   )
 
   app.post('/apps/:application/eject', (request) =>

@@ -1,5 +1,6 @@
 /** Secrets of applications and accounts: their store, their values for other back ends, and who uses them. */
 
+import { randomBytes } from 'node:crypto'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { allMaskFormsOf } from '@fairlead/model/secrets/mask-forms.ts'
 import {
@@ -23,6 +24,9 @@ import { readSecretFile } from './secret-files.ts'
 import { type NewSecret, type SecretEntry, SecretStore, scopeOf } from './secret-store.ts'
 import { type RecordedUse, SecretUses } from './secret-uses.ts'
 import { VaultSecrets } from './vault-secrets.ts'
+
+/** Bytes. */
+const randomLength = 32
 
 interface Resolved {
   readonly value: string
@@ -104,6 +108,11 @@ export class Secrets implements SecretValues {
 
   set(scope: string, name: string, secret: NewSecret): SecretEntry {
     return this.#store.set(scope, name, secret, this.#keys.forWriting())
+  }
+
+  create(name: string, { application, user }: { application: string; user: string }): void {
+    const value = randomBytes(randomLength).toString('base64url')
+    this.set(scopeOf('application', application), name, { value, user, note: 'Made by Fairlead.' })
   }
 
   remove(scope: string, name: string): boolean {

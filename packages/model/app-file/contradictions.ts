@@ -123,7 +123,15 @@ function ofAttachments(
   const wanted = names.filter((name) => environments[here.environment]?.attach?.[name] !== null)
   const untyped = wanted.filter((name) => !here.attach.some((each) => each.name === name))
   const byVariable = Map.groupBy(here.attach, ({ variable }) => variable)
+  const services = here.services.map(({ name }) => name)
   return [
+    ...here.attach
+      .filter(({ name, external }) => external === undefined && services.includes(name))
+      .map(({ name }) => ({
+        path: ['attach', name],
+        message: 'a service has this name, too',
+        remedy: 'choose another name',
+      })),
     ...untyped.map((name) => ({
       path: ['attach', name],
       message: 'it has no type',

@@ -41,6 +41,8 @@ export function toServerGroup(
   parts: {
     readonly instances: () => readonly Instance[]
     readonly volumes: () => readonly JsonObject[]
+    /** Of a database. */
+    readonly backups: () => readonly string[] | undefined
   },
 ): ServerGroup {
   const { account, region, name, zones, createdMs, isDisabled, capacity, image, program } = group
@@ -86,6 +88,7 @@ export function toServerGroup(
           status: 'It is being removed; its instances finish their last requests.',
         }),
         ...(program.volumes !== undefined && { volumes: parts.volumes() }),
+        ...definedOf({ backups: parts.backups() }),
       }
     },
   }

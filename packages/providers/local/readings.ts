@@ -1,6 +1,7 @@
 /** Readings of this machine's resources, kept as long as they show the same. */
 
 import type { Instance, Job, LoadBalancer, ServerGroup } from '../infrastructure/model.ts'
+import { isDatabaseImage } from './databases/database-images.ts'
 import {
   type Desired,
   type LocalGroup,
@@ -26,7 +27,7 @@ export interface ReadingParts {
   readonly desired: Desired
   readonly reconciler: { readonly observation: Observation }
   readonly agent: { problem(): string | undefined }
-  readonly volumes: Pick<Volumes, 'viewsOf'>
+  readonly volumes: Pick<Volumes, 'viewsOf' | 'backupsOf'>
   /** By the key of the load balancer. */
   readonly servedHosts: () => ReadonlyMap<string, readonly ServedHost[]>
   readonly accounts: readonly Pick<LocalAccountSettings, 'name' | 'startLimits'>[]
@@ -56,6 +57,8 @@ export class Readings {
       return toServerGroup(group, account?.startLimits, {
         instances: () => this.#instancesOf(group),
         volumes: () => this.#parts.volumes.viewsOf(group, group.program.volumes),
+        backups: () =>
+          isDatabaseImage(group.image) ? this.#parts.volumes.backupsOf(group) : undefined,
       })
     })
   }

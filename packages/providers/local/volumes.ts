@@ -151,6 +151,11 @@ export class Volumes {
     })
   }
 
+  /** Names of the backups of a database, newest first. */
+  backupsOf(place: ResourceKey): string[] {
+    return newestFirst(join(rootOf(this.#options.dataDir, place), currentName, 'backups', 'shared'))
+  }
+
   #sizeOf(folder: string, root: string): number | undefined {
     const { steady, stateChanged, log } = this.#options.context
     const known = this.#sizes.get(folder)

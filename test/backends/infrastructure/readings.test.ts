@@ -152,7 +152,7 @@ function openReadings() {
     reconciler,
     agent,
     servedHosts: () => new Map(),
-    volumes: { viewsOf: () => [] },
+    volumes: { viewsOf: () => [], backupsOf: () => [] },
     accounts,
   })
   const read = () => {

@@ -117,6 +117,14 @@ export const definitionRows: Row[] = [
     ask: 'DELETE /apps/web/connection',
     call: 'orca DELETE /apps/web/connection',
   },
+  { id: 'getAppDatabases', ask: 'GET /apps/web/databases', call: 'orca GET /apps/web/databases' },
+  ...['backups', 'restore', 'removal'].map((action, index) => ({
+    id: ['backUpAppDatabase', 'restoreAppDatabase', 'removeAppDatabase'][index] ?? '',
+    ask: `POST /apps/web/databases/db/${action}`,
+    body: { environment: 'production' },
+    call: `orca POST /apps/web/databases/db/${action}`,
+    status: 202,
+  })),
   { id: 'ejectApp', ask: 'POST /apps/web/eject', call: 'orca POST /apps/web/eject' },
   {
     id: 'listApplicationSecretsUsingGET',

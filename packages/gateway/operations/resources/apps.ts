@@ -196,11 +196,32 @@ const Connection = model('AppConnection', 'A repository whose pushes deploy an a
   webhook: z.string().describe('Path on this server for webhooks of the host.'),
   secret: z.string().describe('For webhooks; no operation shows it again.'),
 })
+const Database = z.looseObject({
+  environment: z.string(),
+  name: z.string(),
+  type: z.enum(['postgresql', 'redis', 'valkey', 'mariadb']),
+  state: z.enum(['ready', 'starting', 'stopped']),
+  address: z.string().nullable().describe('Of this machine; null before its first deployment.'),
+  variable: z
+    .string()
+    .nullable()
+    .describe('That gives services its address; null once the file does not attach it any more.'),
+  backups: TextList,
+})
+const DatabaseRequest = model('AppDatabaseRequest', { environment: environmentName })
+const DatabaseRun = model('AppDatabaseRun', 'A run that has started.', {
+  id: z.string().describe('Of the execution.'),
+  environment: z.string(),
+  name: z.string(),
+})
 
 const TaskOfApp = z.string().nullable().describe('Id of the task that does it.')
 
 const apps = operationsWith({ errors: invalid })
 const known = operationsWith({ errors: { 404: 'It was not deployed from an app file.' } })
+const databases = operationsWith({
+  errors: { 404: 'It was not deployed from an app file, or no such database runs.' },
+})
 const path = '/apps/{application}'
 
 export const appOperations: Operation[] = [
@@ -338,6 +359,49 @@ export const appOperations: Operation[] = [
     demands: writesApplication,
     forward: `orca ${path}/connection`,
     answer: z.looseObject({ application: z.string(), disconnected: z.boolean() }),
+  }),
+  known.get('getAppDatabases', `${path}/databases`, 'List databases of an app', {
+    demands: readsApplication,
+    description:
+      'Databases that the file attaches, and those that run and are not in it any more; with the names of their backups, newest first.',
+    forward: `orca ${path}/databases`,
+    answer: z.looseObject({ application: z.string(), databases: z.array(Database) }),
+  }),
+  databases.post('backUpAppDatabase', `${path}/databases/{name}/backups`, 'Back up a database', {
+    demands: writesApplication,
+    description: 'Starts a run that backs a database up, besides its schedule.',
+    forward: `orca ${path}/databases/{name}/backups`,
+    body: DatabaseRequest,
+    success: 202,
+    answer: DatabaseRun,
+  }),
+  databases.post('restoreAppDatabase', `${path}/databases/{name}/restore`, 'Restore a database', {
+    demands: writesApplication,
+    description:
+      'Starts a run that loads a backup into a new folder, which takes the place of the present one when it is complete; the database does not ' +
+      'answer meanwhile. A backup that cannot be loaded changes nothing.',
+    forward: `orca ${path}/databases/{name}/restore`,
+    body: DatabaseRequest.extend({
+      from: nonEmpty.nullish().describe('Name of a backup; the newest unless given.'),
+      confirm: z.string().nullish().describe('The name of the application, once more.'),
+    }),
+    success: 202,
+    answer: DatabaseRun,
+    errors: { 400: 'The name of the application is not in `confirm`.' },
+  }),
+  databases.post('removeAppDatabase', `${path}/databases/{name}/removal`, 'Delete a database', {
+    demands: writesApplication,
+    description:
+      'Starts a run that backs a database up, stops it and deletes its data. The last backup stays. Nothing else deletes a database.',
+    forward: `orca ${path}/databases/{name}/removal`,
+    body: DatabaseRequest.extend({
+      confirm: z.string().nullish().describe('The name of the database, once more.'),
+    }),
+    success: 202,
+    answer: DatabaseRun,
+    errors: {
+      400: 'The name of the database is not in `confirm`, or the app file attaches it.',
+    },
   }),
   known.post('ejectApp', `${path}/eject`, 'Eject an app', {
     demands: writesApplication,

@@ -1,6 +1,7 @@
 /** Instances of an application's services, by the names of their clusters. */
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
+import { databaseLabel } from '@fairlead/model/app-file/databases.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import { healthStateOf, type Instance, type ServerGroup } from '../model.ts'
 import type { CloudProvider } from '../provider.ts'
@@ -38,6 +39,7 @@ export async function findServiceInstances(
     const { programs } = provider
     if (programs === undefined) continue
     for (const group of await loadGroups(provider, query.application)) {
+      if (isLeftOut(group, query)) continue
       if (!isOfService(group, query) || !isReadable(access, group)) continue
       for (const instance of group.instances) {
         if (query.instance === undefined || isNamed(instance, query.instance))
@@ -69,6 +71,11 @@ export function isReady({ instance }: ServiceInstance, nowMs: number): boolean {
 
 function isNamed({ id, humanName }: Instance, name: string): boolean {
   return id === name || humanName === name || id === `pod ${name}`
+}
+
+/** A database is none of the services, and found by its name only. */
+function isLeftOut({ labels }: ServerGroup, { service, instance }: ServiceQuery): boolean {
+  return service === undefined && instance === undefined && labels[databaseLabel] !== undefined
 }
 
 function isOfService(

@@ -10,6 +10,7 @@ import {
 } from '@fairlead/base/names/moniker.ts'
 import { Command, ContainerNetwork, Readiness, Volumes } from '@fairlead/ports/image-file.ts'
 import { z } from 'zod'
+import { isDatabaseImage } from '../databases/database-images.ts'
 import { type LocalCapacity, type LocalGroup, placeKey, type ResourceKey } from '../desired.ts'
 import { buildInfoOf } from '../local-images.ts'
 import { type ProgramOverrides, toProgram } from '../program.ts'
@@ -348,7 +349,8 @@ async function backUpVolumes(
   const isSame =
     ancestor?.image.digest === image.digest &&
     ancestor.program.container?.reference === program.container?.reference
-  if (program.volumes === undefined || isSame) return
+  // A database is backed up by a program that knows it.
+  if (program.volumes === undefined || isSame || isDatabaseImage(image)) return
   const copy = await run.aside(() => volumes.backUp(cluster, ancestor?.image.version))
   if (copy !== undefined) run.note(`The volumes of ${cluster.name} are backed up in ${copy}.`)
 }

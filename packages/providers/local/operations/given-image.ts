@@ -4,6 +4,11 @@ import { definedOf } from '@fairlead/base/json/values.ts'
 import { ImageFile } from '@fairlead/ports/image-file.ts'
 import type { ImageStore, StoredImage } from '../../images/image-store.ts'
 import { type ContainerPlan, isContainerImage } from '../containers.ts'
+import {
+  loadDatabaseImage,
+  parseDatabaseImage,
+  problemOfDatabase,
+} from '../databases/database-images.ts'
 import type { LocalGroup } from '../desired.ts'
 import { findImage } from '../local-images.ts'
 import type { ProgramImage } from '../program.ts'
@@ -38,6 +43,13 @@ export async function loadImage(
   running: RunningOperation,
 ): Promise<GivenImage> {
   const { place, usually, given, cloned, imageAccount } = use
+  const database = parseDatabaseImage(id)
+  if (database !== undefined) {
+    const image = await running.run.aside(() =>
+      loadDatabaseImage(database, place.account.name, running),
+    )
+    return { ...image, stored: image }
+  }
   const stored = findImageAt(id, place, running.images, imageAccount)
   if (stored !== undefined && stored.program.container === undefined) return { ...stored, stored }
   if (stored === undefined && !isContainerImage(id))
@@ -72,6 +84,8 @@ export function problemOfImage(
   { containers, images }: OperationParts,
   imageAccount?: string,
 ): string | undefined {
+  const database = parseDatabaseImage(id)
+  if (database !== undefined) return problemOfDatabase(database)
   const image = findImageAt(id, place, images, imageAccount)
   if (image === undefined && !isContainerImage(id)) return describeMissingImage(id, place, images)
   const isContainer = image === undefined || image.program.container !== undefined

@@ -1,7 +1,7 @@
 /** runJob and destroyJob: commands that run once. */
 
 import { definedOf } from '@fairlead/base/json/values.ts'
-import { describeNameProblem } from '@fairlead/base/names/moniker.ts'
+import { describeNameProblem, parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { describeRefusal } from '@fairlead/base/settings/standalone.ts'
 import { Command, ImageFile } from '@fairlead/ports/image-file.ts'
 import { z } from 'zod'
@@ -41,7 +41,10 @@ const JobFields = z.object({
   command,
   cmd: command,
   labels: textMap,
-  /** Runs as its instances do: with their image, variables, secrets, limits and shared volumes. */
+  /**
+   * Runs as its instances do: with their image, variables, secrets, limits and shared volumes. The name of a cluster means the newest
+   * server group of it that is enabled.
+   */
   likeServerGroup: optionalTextPart,
   instanceType: optionalTextPart,
   runtimeLimitSecs: optionalField(numeric(z.number().min(1))),
@@ -154,9 +157,19 @@ function sourceOf(
   { fields: { likeServerGroup }, desired }: LocalSubmission<JobFields>,
   { account, region }: TargetPlace,
 ): LocalGroup | undefined {
-  return likeServerGroup === undefined
-    ? undefined
-    : desired.groupAt(account.name, region.name, likeServerGroup)
+  if (likeServerGroup === undefined) return undefined
+  const named = desired.groupAt(account.name, region.name, likeServerGroup)
+  if (named !== undefined) return named
+  const { app, cluster } = parseMoniker(likeServerGroup)
+  return [...desired.groupsOf(app ?? '')]
+    .filter(
+      (group) =>
+        group.account === account.name &&
+        group.region === region.name &&
+        !group.isDisabled &&
+        parseMoniker(group.name).cluster === cluster,
+    )
+    .sort((one, other) => other.createdMs - one.createdMs)[0]
 }
 
 function imageIdOf({ imageId, image }: JobFields): string | undefined {

@@ -1,5 +1,6 @@
 /** upsertLoadBalancer and deleteLoadBalancer. */
 
+import { randomInt } from 'node:crypto'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { tryPort } from '@fairlead/base/net/try-port.ts'
@@ -35,7 +36,7 @@ const port = optionalField(
     z
       .number('it must be a port')
       .int('it must be a port')
-      .min(1, 'it must be a port')
+      .min(0, 'it must be a port')
       .max(65_535, 'it must be a port'),
   ),
 )
@@ -119,7 +120,7 @@ const upsertLoadBalancer = defineOperation({
   },
   run: async (running) => {
     const { desired, settings, context, reconciler, run, change } = running
-    const balancer = toBalancer(running, placeOf(running))
+    const balancer = await withPorts(toBalancer(running, placeOf(running)), running)
     const { name, region, listeners } = balancer
     await checkPortsFree(balancer, desired)
     const access = await requireAccess(context, run.user)
@@ -254,6 +255,7 @@ function checkListeners(
   return listeners.map((listener, index) => {
     const number = listener.port
     if (number === undefined) return 'listeners: a listener has no externalPort.'
+    if (number === anyPort) return undefined
     const taker = others.find((other) => other.listeners.some((each) => each.port === number))
     const owner = settings.accounts.find(({ ports }) => isWithin(number, ports))
     return [
@@ -343,6 +345,46 @@ function toBalancer(
 
 function toProtocol(external: ListenerFields['protocol']): BalancerListener['protocol'] {
   return external === 'TCP' ? 'tcp' : external === 'HTTPS' ? 'https' : 'http'
+}
+
+/** In place of a port: one that is free, which the load balancer then keeps. */
+const anyPort = 0
+/** Below those that systems give to clients. */
+const anyPorts = { first: 10_000, last: 32_000 }
+const portTries = 200
+
+/** @throws {Error} where no port is found */
+async function withPorts(balancer: LocalBalancer, parts: RunningOperation): Promise<LocalBalancer> {
+  const { desired, settings } = parts
+  const before = desired.get('balancers', placeKey(balancer))
+  const taken = [...desired.all('balancers')].flatMap((each) => each.listeners)
+  const range = placeOf(parts).account.loadBalancerPorts
+  const first = Math.max(range.first, Math.min(anyPorts.first, range.last))
+  const last = Math.max(first, Math.min(range.last, anyPorts.last))
+  const isFree = async (host: string, number: number) =>
+    !settings.ownPorts.includes(number) &&
+    settings.accounts.every(
+      ({ ports, front }) =>
+        !isWithin(number, ports) && ![front.httpPort, front.httpsPort].includes(number),
+    ) &&
+    taken.every((each) => each.port !== number) &&
+    (await tryPort(host, number)) === undefined
+  const find = async (host: string) => {
+    for (let attempt = 0; attempt < portTries; attempt++) {
+      const number = randomInt(first, last + 1)
+      if (await isFree(host, number)) return number
+    }
+    throw new Error(
+      `No port for ${balancer.name} is free in ${first}-${last}: widen local.accounts[].load-balancer-ports.`,
+    )
+  }
+  const listeners: BalancerListener[] = []
+  for (const [index, listener] of balancer.listeners.entries()) {
+    const kept = before?.listeners[index]?.port
+    const number = listener.port === anyPort ? (kept ?? (await find(listener.host))) : listener.port
+    listeners.push({ ...listener, port: number })
+  }
+  return { ...balancer, listeners }
 }
 
 /** A port that the load balancer has already is its own. @throws {Error} when another process listens */

@@ -1,0 +1,496 @@
+/** Databases beside an app: server groups of their own, with a volume, that deployments of the app leave alone. */
+import { createHash } from 'node:crypto'
+import {
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
+import {
+  databaseLabel,
+  ownDatabases,
+  passwordSecretOf,
+} from '@fairlead/model/app-file/databases.ts'
+import type { AppHere, AttachmentHere } from '@fairlead/model/app-file/merge-environment.ts'
+import { toQuartz } from '@fairlead/model/schedules/crontab.ts'
+import type { BackendContext } from '@fairlead/ports/backend.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
+import type { Engine } from '../orchestration/engine.ts'
+import { startPipeline } from '../orchestration/executions.ts'
+import { clusterOf, clusterParts, type ReadApp } from './app-environment.ts'
+import { operate } from './app-objects.ts'
+import { type AppPlace, type CompiledObject, pipelineMarks } from './compile.ts'
+import { isClusterPlace } from './compile-manifests.ts'
+import { stopOf } from './run-stages.ts'
+
+/** Labels of the server group, beside that of the type. */
+const environmentLabel = 'fairlead.environment'
+const nameLabel = 'fairlead.database-name'
+const digestLabel = 'fairlead.database-digest'
+
+/** Until a server that writes its last pages is killed. */
+const stopSeconds = 300
+/** For the first start, which creates the database, and for one after a crash. */
+const startSeconds = 300
+const backupSeconds = 4 * 3600
+
+/** A database that runs, or could: its server group as the infrastructure lists it. */
+export interface RunningDatabase {
+  readonly environment: string
+  readonly name: string
+  readonly type: string
+  readonly cluster: string
+  readonly group: JsonObject
+}
+
+type PortOf = (here: AppHere, name: string) => number | undefined
+
+export interface DatabaseOrder {
+  readonly application: string
+  readonly environment: string
+  readonly name: string
+}
+
+export function backupPipelineName(environment: string, name: string): string {
+  return `backup ${name} ${environment}`
+}
+
+/** The pipelines that back databases of an environment up. */
+export function compileBackups(here: AppHere, place: AppPlace, digest: string): CompiledObject[] {
+  if (isClusterPlace(place)) return []
+  const scheduled = ownDatabases(here).filter(({ backup }) => backup !== 'off')
+  return scheduled.map(({ name, backup }) => {
+    const cluster = clusterOf(here, name)
+    const pipeline = backupPipelineName(here.environment, name)
+    const content = {
+      ...pipelineMarks(here, digest),
+      name: pipeline,
+      limitConcurrent: true,
+      keepWaitingPipelines: false,
+      triggers: toQuartz(backup).map((cronExpression, index) => ({
+        id: `app-file-backup-${cluster}-${index}`,
+        type: 'cron',
+        enabled: true,
+        cronExpression,
+        timeZone: 'UTC',
+      })),
+      stages: [
+        jobStage(`Back ${name} up`, ['backup'], { application: here.application, place, cluster }),
+      ],
+    }
+    return { kind: 'pipeline', name: pipeline, content }
+  })
+}
+
+export class AppDatabases {
+  readonly #context: BackendContext
+  readonly #engine: Engine
+
+  constructor(context: BackendContext, engine: Engine) {
+    this.#context = context
+    this.#engine = engine
+  }
+
+  /** Ports of the databases of an application, by its load balancers. */
+  async ports(application: string, as: Caller): Promise<PortOf> {
+    const balancers = await this.#context.ports.infrastructure.loadBalancers(application, as)
+    return (here, name) => {
+      const wanted = clusterOf(here, name)
+      const found = balancers.find(
+        (each) => each['name'] === wanted && each['account'] === here.account,
+      )
+      return numberOf(objectsOf(found?.['listeners'])[0]?.['externalPort'])
+    }
+  }
+
+  /** Whether each database of the file has an address and a password. */
+  isReserved(app: ReadApp, placeOf: (here: AppHere) => AppPlace, portOf: PortOf): boolean {
+    return onMachine(app, placeOf).every((here) =>
+      ownDatabases(here).every(
+        ({ name }) => portOf(here, name) !== undefined && this.#hasPassword(here, name),
+      ),
+    )
+  }
+
+  /** Gives each database of the file an address and a password, where it has none. @throws {PortError} */
+  async reserve(app: ReadApp, placeOf: (here: AppHere) => AppPlace, as: Caller): Promise<void> {
+    const { infrastructure, secrets } = this.#context.ports
+    const { application } = app
+    const user = as.user ?? 'anonymous'
+    for (const here of onMachine(app, placeOf)) {
+      for (const { name } of ownDatabases(here)) {
+        if (!this.#hasPassword(here, name)) {
+          if (secrets.create === undefined)
+            throw new PortError(
+              400,
+              `attach.${name}: a password cannot be kept, since the definition store is external (services.front50).`,
+            )
+          secrets.create(passwordSecretOf(here, name), { application, user })
+        }
+        const { provider, account, region } = placeOf(here)
+        const content = {
+          cloudProvider: provider,
+          credentials: account,
+          region,
+          name: clusterOf(here, name),
+          isInternal: true,
+          // Any that is free; it keeps that.
+          listeners: [{ externalProtocol: 'TCP', externalPort: 0, internalProtocol: 'TCP' }],
+          healthCheck: 'TCP:80',
+          healthInterval: 2,
+          healthyThreshold: 1,
+        }
+        const object = { kind: 'load-balancer', name: content.name, content } as const
+        await operate({ upsertLoadBalancer: content }, object, infrastructure, as)
+      }
+    }
+  }
+
+  #hasPassword({ application, environment }: AppHere, name: string): boolean {
+    return this.#context.ports.secrets.isSet(passwordSecretOf({ environment }, name), {
+      application,
+    })
+  }
+
+  /**
+   * Stages that start databases of an environment which do not run, or not as the file has them.
+   *
+   * @throws {PortError} 400 naming the package of a program that is not installed
+   */
+  async attachStages(
+    here: AppHere,
+    place: AppPlace,
+    portOf: PortOf,
+    as: Caller,
+  ): Promise<JsonObject[]> {
+    const { infrastructure } = this.#context.ports
+    const running = await this.running(here.application, as)
+    const due = ownDatabases(here).flatMap((attachment) => {
+      const { name, type } = attachment
+      const content = toServerGroup(here, attachment, place, portOf(here, name) ?? 0)
+      const digest = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 12)
+      const present = running.find(({ cluster }) => cluster === clusterOf(here, name))
+      if (
+        present !== undefined &&
+        textOf(objectOf(present.group['labels'])[digestLabel]) === digest
+      )
+        return []
+      const labels = {
+        [databaseLabel]: type,
+        [environmentLabel]: here.environment,
+        [nameLabel]: name,
+        [digestLabel]: digest,
+      }
+      return [{ name, cluster: { ...content, labels } }]
+    })
+    for (const { name, cluster } of due) {
+      const checked = { createServerGroup: { ...cluster, loadBalancers: [] } }
+      const problems = await infrastructure.preview([checked], place.provider, as)
+      if (problems !== undefined && problems.length > 0)
+        throw new PortError(400, `attach.${name}: ${problems.join(' ').replace(/^imageId: /, '')}`)
+    }
+    return due.map(({ name, cluster }) => ({
+      refId: `attach-${name}`,
+      requisiteStageRefIds: [],
+      type: 'deploy',
+      name: `Attach ${name}`,
+      clusters: [cluster],
+    }))
+  }
+
+  async running(application: string, as: Caller): Promise<RunningDatabase[]> {
+    const groups = await this.#context.ports.infrastructure.serverGroups(application, as)
+    return groups.flatMap((group) => {
+      const labels = objectOf(group['labels'])
+      const type = textOf(labels[databaseLabel])
+      if (type === undefined || group['disabled'] === true) return []
+      return [
+        {
+          environment: textOf(labels[environmentLabel]) ?? '',
+          name: textOf(labels[nameLabel]) ?? '',
+          type,
+          cluster: textOf(group['cluster']) ?? '',
+          group,
+        },
+      ]
+    })
+  }
+
+  /** Those of the file and those that run, also after they have left the file. */
+  async list(app: ReadApp, as: Caller): Promise<JsonObject[]> {
+    const [running, portOf] = await Promise.all([
+      this.running(app.application, as),
+      this.ports(app.application, as),
+    ])
+    const declared = app.environments.flatMap((here) =>
+      ownDatabases(here).map(({ name, type, variable }) => ({ here, name, type, variable })),
+    )
+    const isDeclared = ({ environment, name }: RunningDatabase) =>
+      declared.some((each) => each.here.environment === environment && each.name === name)
+    const rows = [
+      ...declared.map(({ here, ...each }) => ({
+        ...each,
+        environment: here.environment,
+        port: portOf(here, each.name),
+        found: running.find(({ cluster }) => cluster === clusterOf(here, each.name)),
+      })),
+      ...running
+        .filter((each) => !isDeclared(each))
+        .map((found) => ({
+          ...found,
+          variable: undefined,
+          port: portOf(
+            {
+              application: app.application,
+              environment: found.environment,
+              account: String(found.group['account']),
+            } as AppHere,
+            found.name,
+          ),
+          found,
+        })),
+    ]
+    return Promise.all(
+      rows.map(async ({ environment, name, type, variable, port, found }) => ({
+        environment,
+        name,
+        type,
+        state: stateOf(found),
+        address: port === undefined ? null : `127.0.0.1:${port}`,
+        variable: variable ?? null,
+        cluster: found?.cluster ?? null,
+        backups: found === undefined ? [] : await this.#backupsOf(found, as),
+      })),
+    )
+  }
+
+  async #backupsOf({ group }: RunningDatabase, as: Caller): Promise<string[]> {
+    const { account, region, name } = placeOfGroup(group)
+    const found = await this.#context.ports.infrastructure.serverGroup(
+      { account, region, name },
+      as,
+    )
+    return textsOf(found?.all['backups'])
+  }
+
+  /** Starts a backup besides those of the schedule. @throws {PortError} 400, 404 */
+  async backUp(order: DatabaseOrder, as: Caller): Promise<JsonObject> {
+    const found = await this.#find(order, as)
+    const { environment, name } = found
+    const stage = jobStage(`Back ${name} up`, ['backup'], jobPlace(order.application, found))
+    return this.#start(`backup ${name} ${environment}`, [stage], { ...order, found }, as)
+  }
+
+  /** Starts a run that loads a backup into a new folder, which then takes the place of the present one. @param from Undefined: the newest */
+  async restore(
+    order: DatabaseOrder & { readonly from: string | undefined },
+    as: Caller,
+  ): Promise<JsonObject> {
+    const found = await this.#find(order, as)
+    const { environment, name, group } = found
+    const place = jobPlace(order.application, found)
+    const { account, region, name: serverGroupName } = placeOfGroup(group)
+    const words = ['check-restore', ...(order.from === undefined ? [] : [order.from])]
+    const stages = [
+      jobStage('Check the backup', words, place),
+      {
+        type: 'rebootInstances',
+        name: `Restart ${name}`,
+        cloudProvider: place.place.provider,
+        credentials: account,
+        region,
+        serverGroupName,
+        instanceIds: objectsOf(group['instances']).flatMap(({ id }) => textOf(id) ?? []),
+      },
+      jobStage(`Load the backup into ${name}`, ['await-restore'], place),
+    ]
+    return this.#start(`restore ${name} ${environment}`, stages, { ...order, found }, as)
+  }
+
+  /** Starts a run that backs it up a last time, stops it, and deletes its data; the last backup stays. */
+  async remove(order: DatabaseOrder, as: Caller): Promise<JsonObject> {
+    const { application } = order
+    const found = await this.#find(order, as)
+    const { environment, name, cluster } = found
+    const place = jobPlace(application, found)
+    const stages = [
+      jobStage(`Back ${name} up`, ['backup'], place),
+      jobStage('Order the removal', ['remove'], place),
+      stopOf(cluster, place.place),
+      deleteBalancerOf(cluster, place.place),
+    ]
+    const run = await this.#start(`remove ${name} ${environment}`, stages, { ...order, found }, as)
+    const pipeline = { application, name: backupPipelineName(environment, name) }
+    const { definitions } = this.#context.ports
+    const pipelines = await definitions.pipelinesOf(application, as)
+    if (pipelines.some((each) => each['name'] === pipeline.name))
+      await definitions.removePipeline(pipeline, as)
+    return run
+  }
+
+  /** Jobs that stop the databases of an application, all unless an account or environment is given. Their volumes stay. */
+  async stopJobs(
+    application: string,
+    { account, environment }: { readonly account?: string; readonly environment?: string },
+    as: Caller,
+  ): Promise<JsonObject[]> {
+    const running = await this.running(application, as)
+    return running.flatMap((found) => {
+      const { place, cluster } = jobPlace(application, found)
+      if (account !== undefined && place.account !== account) return []
+      if (environment !== undefined && found.environment !== environment) return []
+      return [stopOf(cluster, place), deleteBalancerOf(cluster, place)]
+    })
+  }
+
+  /** @throws {PortError} 404 naming those that run */
+  async #find(
+    { application, environment, name }: DatabaseOrder,
+    as: Caller,
+  ): Promise<RunningDatabase> {
+    const running = (await this.running(application, as)).filter(
+      (each) => each.environment === environment,
+    )
+    const found = running.find((each) => each.name === name)
+    if (found !== undefined) return found
+    const names = running.map((each) => each.name).join(', ')
+    const remedy =
+      names === '' ? '. Write attach in the app file, and deploy it' : `, only ${names}`
+    throw new PortError(
+      404,
+      `No database "${name}" of ${application} runs in ${environment}${remedy}.`,
+    )
+  }
+
+  async #start(
+    name: string,
+    stages: readonly JsonObject[],
+    { application, found }: DatabaseOrder & { readonly found: RunningDatabase },
+    as: Caller,
+  ): Promise<JsonObject> {
+    const executionId = this.#engine.options.nextId()
+    const row = stages.map((stage, index) => ({
+      ...stage,
+      refId: String(index + 1),
+      requisiteStageRefIds: index === 0 ? [] : [String(index)],
+    }))
+    const trigger = { type: 'manual', user: as.user ?? 'anonymous', parameters: {} }
+    await startPipeline({ executionId, application, name, stages: row, trigger }, as, this.#engine)
+    return { id: executionId, environment: found.environment, name: found.name }
+  }
+}
+
+/** Environments on accounts of this machine. */
+function onMachine(
+  { environments }: ReadApp,
+  placeOf: (here: AppHere) => AppPlace,
+): readonly AppHere[] {
+  return environments.filter(
+    (here) => ownDatabases(here).length > 0 && !isClusterPlace(placeOf(here)),
+  )
+}
+
+/** A server group of one instance with a volume of its own, and one for backups, which jobs have, too. */
+function toServerGroup(
+  here: AppHere,
+  { name, type, version, memoryBytes, keep, persistence, asCache }: AttachmentHere,
+  { provider, account, region }: AppPlace,
+  port: number,
+): JsonObject {
+  const { application } = here
+  const cluster = clusterOf(here, name)
+  const memoryMb = Math.ceil(memoryBytes / 1024 ** 2)
+  return {
+    cloudProvider: provider,
+    account,
+    credentials: account,
+    region,
+    application,
+    ...clusterParts(application, cluster),
+    imageId: `fairlead-${type}${version === undefined ? '' : `:${version}`}`,
+    capacity: { min: 1, max: 1, desired: 1 },
+    environment: {
+      DATABASE_NAME: application,
+      DATABASE_PASSWORD: `secret:${passwordSecretOf(here, name)}`,
+      DATABASE_PORT: String(port),
+      DATABASE_KEEP: String(keep),
+      DATABASE_PERSISTENCE: persistence,
+      DATABASE_EVICTION: asCache ? 'allkeys-lru' : 'noeviction',
+      DATABASE_MEMORY_MB: String(memoryMb),
+    },
+    limits: { memoryMb },
+    stopSeconds,
+    volumes: [
+      { name: 'data', writers: 'one' },
+      { name: 'backups', shared: true },
+    ],
+    loadBalancers: [cluster],
+    startLimits: { seconds: startSeconds },
+    strategy: 'recreate',
+    maxRemainingAsgs: 1,
+    rollback: { onFailure: true },
+  }
+}
+
+interface JobPlace {
+  readonly application: string
+  readonly place: AppPlace
+  readonly cluster: string
+}
+
+/** A program beside the server: with its image, variables and backups. */
+function jobStage(
+  name: string,
+  words: readonly string[],
+  { application, place, cluster }: JobPlace,
+): JsonObject {
+  const { provider, account, region } = place
+  return {
+    refId: 'database',
+    requisiteStageRefIds: [],
+    type: 'runJob',
+    name,
+    cloudProvider: provider,
+    account,
+    credentials: account,
+    region,
+    application,
+    likeServerGroup: cluster,
+    command: ['sh', './database', ...words],
+    runtimeLimitSecs: backupSeconds,
+  }
+}
+
+function deleteBalancerOf(name: string, { provider, account, region }: AppPlace): JsonObject {
+  return {
+    type: 'deleteLoadBalancer',
+    name: `Close ${name}`,
+    cloudProvider: provider,
+    credentials: account,
+    regions: [region],
+    loadBalancerName: name,
+  }
+}
+
+function placeOfGroup(group: JsonObject) {
+  return {
+    account: textOf(group['account']) ?? '',
+    region: textOf(group['region']) ?? '',
+    name: textOf(group['name']) ?? '',
+  }
+}
+
+function jobPlace(application: string, { group, cluster }: RunningDatabase): JobPlace {
+  const { account, region } = placeOfGroup(group)
+  const provider = textOf(group['cloudProvider']) ?? textOf(group['type']) ?? ''
+  return { application, cluster, place: { provider, account, region } }
+}
+
+function stateOf(found: RunningDatabase | undefined): string {
+  if (found === undefined) return 'stopped'
+  const { up } = objectOf(found.group['instanceCounts'])
+  return numberOf(up) === 0 ? 'starting' : 'ready'
+}
