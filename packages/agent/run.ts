@@ -58,8 +58,22 @@ export class InstanceRun {
     const known = table.usersOnPort(port, Math.min(this.ageMs, portAgeMs))
     const users = known.length > 0 ? known : table.usersOnPort(port, 0)
     // Root may listen for a container.
-    this.#hasPort = users.some((user) => [0, process.getuid?.(), this.record.uid].includes(user))
+    this.#hasPort =
+      users.some((user) => [0, process.getuid?.(), this.record.uid].includes(user)) ||
+      (users.length > 0 && this.#listensItself(port, table))
     return !this.#hasPort && users.length > 0
+  }
+
+  /** Whether a process of its group listens: a program of root may have given up its rights. */
+  #listensItself(port: number, table: ProcessTable): boolean {
+    const { pid } = this.record
+    const own = table.recent(0).filter(({ group }) => group === pid)
+    return table
+      .listeningPorts(
+        own.map((each) => each.pid),
+        0,
+      )
+      .includes(port)
   }
 
   /** Where it listens. The older the run, the longer a search is valid: it reads all connections of the system. */
