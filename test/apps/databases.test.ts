@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
-import { fieldOf, type JsonObject, objectsOf, textOf } from '../../packages/base/json/values.ts'
+import { fieldOf, type JsonObject, objectsOf } from '../../packages/base/json/values.ts'
 import { runCli } from '../support/cli.ts'
 import { needs } from '../support/debian.ts'
 import { type Deployments, startDeployments } from '../support/deployments.ts'
@@ -23,7 +23,7 @@ const run = promisify(execFile)
 let fairlead: Deployments
 
 const databases =
-  '  db: { type: postgresql, keep: 2 }\n  cache: { type: redis, persistence: always }\n  legacy: { type: mariadb, as: LEGACY_URL }'
+  '  db: { type: postgresql, keep: 2 }\n  cache: { type: redis, persistence: always }\n  legacy: mariadb'
 
 function fileWith(attach = databases): string {
   return `
@@ -89,7 +89,15 @@ test('databases of an app', async (t) => {
     const { stdout } = await run('psql', ['-XAtqc', text], { env: { PATH, ...variables } })
     return stdout.trim()
   }
-  const cache = () => new Redis(variables['REDIS_URL'] ?? '', { maxRetriesPerRequest: null })
+  const withCache = async <T>(use: (client: Redis) => Promise<T>) => {
+    const client = new Redis(variables['REDIS_URL'] ?? '', { maxRetriesPerRequest: null })
+    client.on('error', () => {})
+    try {
+      return await use(client)
+    } finally {
+      client.disconnect()
+    }
+  }
 
   await t.test('a deployment starts databases, and services find them', async () => {
     const before = await fairlead.ask('POST', '/apps/shop/plan', { file: fileWith() })
@@ -139,9 +147,7 @@ test('databases of an app', async (t) => {
     async () => {
       const acknowledged = { sql: [] as number[], redis: [] as number[] }
       let isOver = false
-      const client = cache()
-      client.on('error', () => {})
-      const write = async () => {
+      const write = async (client: Redis) => {
         for (let number = 1; !isOver; number++) {
           await Promise.all([
             sql(`INSERT INTO written VALUES (${number})`).then(
@@ -155,7 +161,7 @@ test('databases of an app', async (t) => {
           ])
         }
       }
-      const writing = write()
+      const writing = withCache(write)
       const groups = async () =>
         (await fairlead.groups())
           .filter(({ labels }) => fieldOf(labels, 'fairlead.database') !== undefined)
@@ -178,8 +184,8 @@ test('databases of an app', async (t) => {
       await writing
       await waitUntil(async () => (await sql('SELECT 1').catch(() => '')) === '1', 'PostgreSQL')
       const rows = new Set((await sql('SELECT number FROM written')).split('\n').map(Number))
-      const members = new Set((await client.smembers('written')).map(Number))
-      client.disconnect()
+      const found = await withCache((client) => client.smembers('written'))
+      const members = new Set(found.map(Number))
       assert.ok(acknowledged.sql.length > 10 && acknowledged.redis.length > 10)
       assert.deepEqual(
         acknowledged.sql.filter((number) => !rows.has(number)),
@@ -223,7 +229,7 @@ test('databases of an app', async (t) => {
       assert.equal(code, 0, stderr + stdout)
     }
     await sql('DROP TABLE written')
-    await cache().flushall()
+    await withCache((client) => client.flushall())
     await legacy('DROP TABLE t')
     const refused = await cli('db', 'restore', 'db', '--yes')
     assert.equal(refused.code, 7, refused.stderr)
@@ -232,7 +238,7 @@ test('databases of an app', async (t) => {
       assert.equal(code, 0, stderr + stdout)
     }
     assert.equal(await sql('SELECT count(*) FROM written'), rows)
-    assert.ok((await cache().scard('written')) > 10)
+    assert.ok((await withCache((client) => client.scard('written'))) > 10)
     assert.equal((await legacy('SELECT n FROM t')).stdout, '7\n')
   })
 
