@@ -38,7 +38,7 @@ test('the help of a command lists its options', async () => {
     assert.ok(stdout.includes(option), option)
 })
 
-test('an error with --output json is an object on standard error', async () => {
+test('app-scenario 15: an error with --output json is an object on standard error', async () => {
   const { code, stdout, stderr } = await runCli(['depoly', '--output', 'json'])
 
   assert.equal(code, 3)

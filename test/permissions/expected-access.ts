@@ -154,7 +154,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'POST /apps/{application}/exec': 'writers',
   'POST /apps/{application}/run': 'writers',
   'GET /apps/{application}/sessions/{session}/output': 'planners',
-  'POST /apps/{application}/sessions/{session}/input': 'planners',
+  'POST /apps/{application}/sessions/{session}/input': 'writers',
   'GET /applications/{applicationName}/jobs': 'readers',
   'GET /applications/{applicationName}/jobs/{account}/{region}/{name}': 'readers',
   'GET /loadBalancers': 'everybody',

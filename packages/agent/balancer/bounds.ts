@@ -2,7 +2,7 @@
 import { readDescriptorLimit } from '@fairlead/base/runtime/descriptor-limit.ts'
 
 export const defaultBounds = {
-  /** Connections of one listener; more are closed at once. */
+  /** Connections of one listener; requests on a few more get 503 (HTTP), and others are closed at once. */
   maxConnections: 8192,
   /** Connections of all listeners. Each takes a second descriptor at an instance; programs, health checks and files need some, too. */
   maxTotalConnections: Math.min(65_536, Math.floor(readDescriptorLimit() * 0.4)),

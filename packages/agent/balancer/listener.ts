@@ -22,7 +22,7 @@ import {
 import type { SweepTimer } from '@fairlead/proxy/sweep.ts'
 import type { AgentLog } from '../log.ts'
 import type { Bounds } from './bounds.ts'
-import { ClientResponse, isStream } from './client-response.ts'
+import { ClientResponse, isStream, refuse } from './client-response.ts'
 import type { ConnectionShares } from './connection-shares.ts'
 import type { Port, PortService, TlsChoice } from './entrance.ts'
 import { beginExchange } from './exchange.ts'
@@ -57,9 +57,19 @@ interface ClientSocket extends Socket {
   clientSide?: ClientSide
   running?: ClientResponse
   waiting?: [IncomingMessage, ClientResponse][]
+  /** Beyond the bound of its listener: it gets one answer. */
+  isBeyond?: boolean
 }
 
 const backlog = 1024
+/** Further ones are closed at once. */
+const maxRefused = 64
+const beyondBound = {
+  status: 503,
+  text: 'Too many connections are open. Try again in a moment.',
+  retryAfterSeconds: 1,
+  closes: true,
+} as const
 
 type HttpServer = PlainServer<typeof IncomingMessage, typeof ClientResponse>
 type HttpsServer = TlsServer<typeof IncomingMessage, typeof ClientResponse>
@@ -136,7 +146,7 @@ export class PortListener implements Port {
       this.#sources = toSources(this.#desired.allowedSources)
       const server = this.#createServer()
       this.#server = server
-      server.maxConnections = this.bounds.maxConnections
+      server.maxConnections = this.bounds.maxConnections + this.#refusable
       server.prependListener('connection', (socket: Socket) => this.#admit(socket))
       server.once('error', (error: NodeJS.ErrnoException) =>
         this.#fail(server, explainFault(error, host, port)),
@@ -148,6 +158,11 @@ export class PortListener implements Port {
     } catch (error) {
       this.#fail(this.#server, error instanceof Error ? error.message : String(error))
     }
+  }
+
+  /** Connections beyond the bound that are told so; with TLS that would take a handshake. */
+  get #refusable(): number {
+    return this.#desired.protocol === 'http' ? maxRefused : 0
   }
 
   #takeInherited(): number | undefined {
@@ -311,6 +326,8 @@ export class PortListener implements Port {
     }
     this.#isCrowded = !isAdmitted
     if (!isAdmitted) return void socket.destroy()
+    if (this.#refusable > 0 && this.#sockets.size >= this.bounds.maxConnections)
+      (socket as ClientSocket).isBeyond = true
     this.#sockets.add(socket)
     socket.once('close', () => {
       this.#sockets.delete(socket)
@@ -331,6 +348,10 @@ export class PortListener implements Port {
     response.port = this
     response.on('close', onResponseClose)
     if (this.closesSince !== undefined) response.shouldKeepAlive = false
+    if (socket.isBeyond) {
+      refuse(response, beyondBound)
+      return
+    }
     const entrance = this.#service.entranceOf(this, request, response)
     if (entrance !== undefined) beginExchange(entrance, socket.clientSide, request, response)
   }

@@ -3,10 +3,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BoundedMap } from '@fairlead/base/caches/bounded-map.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { maxArtifactBytes } from '@fairlead/base/outside/source-calls.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { describeRefusal, standalone } from '@fairlead/base/settings/standalone.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
+import { itself } from '@fairlead/ports/caller.ts'
 import { imageVersionPattern } from '@fairlead/ports/image-file.ts'
 import type { Machine } from '@fairlead/ports/machine.ts'
 import type { SecretHolder } from '@fairlead/ports/secrets.ts'
@@ -49,6 +51,7 @@ const keptChanges = 100
 const longestReadMs = 3_000
 /** After a failure. */
 const repeatMs = 60_000
+const dayMs = 24 * 60 * 60_000
 
 export class LocalBuildServer implements BuildServer {
   readonly type: string
@@ -57,6 +60,7 @@ export class LocalBuildServer implements BuildServer {
   readonly #parts: LocalBuildServerParts
   readonly #rights: JobRights
   readonly #listeners = new Set<() => void>()
+  #timer: NodeJS.Timeout | undefined
   /** Jobs with builds that have changed since the last poll; undefined before the first one. */
   #changedJobs: Set<string> | undefined
   readonly #changes = new BoundedMap<string, Promise<JsonObject[]>>(keptChanges)
@@ -77,9 +81,24 @@ export class LocalBuildServer implements BuildServer {
 
   resume(): void {
     this.#parts.builds.start()
+    const remove = () => void this.#removeUploads()
+    remove()
+    this.#timer = setInterval(remove, dayMs).unref()
+  }
+
+  async #removeUploads(): Promise<void> {
+    const { context, uploads } = this.#parts
+    try {
+      const all = await context.ports.definitions.applications(itself)
+      const names = new Set(all.map(({ name }) => foldName(String(name))))
+      await uploads.removeOthers((application) => names.has(application))
+    } catch (error) {
+      context.log.warn({ err: error }, 'uploads of deleted applications could not be removed')
+    }
   }
 
   close(): Promise<void> {
+    clearInterval(this.#timer)
     return this.#parts.builds.close()
   }
 

@@ -25,6 +25,8 @@ export interface Operation {
   readonly path: string
   /** It only reads, although its method would change something: read-only tokens may use it, and it is no change for the audit log. */
   readonly changesNothing?: true
+  /** A change without a record in the audit log. */
+  readonly isUnrecorded?: true
   readonly demands: Demands
   /** At most six words, the verb first: "Get an execution". */
   readonly summary: string

@@ -231,6 +231,10 @@ test('connections of a listener are bounded', async (t) => {
   }
 
   const third = await openRawConnection(t, rig.url)
+  third.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  const refused = await third.next()
+  assert.equal(refused.status, 503)
+  assert.equal(refused.headers['retry-after'], '1')
   await third.ended
 
   first.socket.destroy()

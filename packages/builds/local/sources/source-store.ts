@@ -184,6 +184,19 @@ export class SourceStore {
     for (const { path, target } of links) await symlink(target, join(folder, path))
   }
 
+  /** Removes sources of applications that are gone, a day after the last upload: one may be created after its upload. */
+  async removeOthers(exists: (application: string) => boolean): Promise<void> {
+    const { folder, now } = this.#options
+    for (const name of await readdir(folder).catch(() => [])) {
+      const application = decodeURIComponent(name)
+      await this.#inTurn(application, async () => {
+        const { mtimeMs } = await stat(dirname(this.#manifest(application, '')))
+        if (!exists(application) && now() - mtimeMs > keptPartialMs)
+          await rm(join(folder, name), { recursive: true, force: true })
+      })
+    }
+  }
+
   #inTurn<T>(application: string, work: () => Promise<T>): Promise<T> {
     const key = foldName(application)
     return this.#lines

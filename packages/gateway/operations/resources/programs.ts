@@ -127,7 +127,7 @@ export const programOperations: Operation[] = [
     {
       demands: writesApplication,
       // Bytes of input are not recorded: the record of the start has the command. A terminal sends one for each key.
-      changesNothing: true,
+      isUnrecorded: true,
       cost: 0,
       description:
         'Input of a program that the caller runs: bytes, the end of the input, the size of the terminal, or a signal. An answer comes when ' +

@@ -68,7 +68,7 @@ function buildRouter(operations: readonly Operation[]): Router {
       url,
       operation: id,
       cost,
-      changesNothing: isRead(operation),
+      changesNothing: isRead(operation) || operation.isUnrecorded === true,
     } satisfies Route)
   }
   return router
