@@ -1,8 +1,11 @@
 /** What a rollback does: commits that go, and instances that still run or must start. */
 import { useLive } from '../api/live.ts'
-import { countsOf, isEnabled, type ServerGroup, versionOf } from '../model/server-groups.ts'
+import { instancesOf, isEnabled, type ServerGroup, versionOf } from '../model/server-groups.ts'
 import { plural } from '../words.ts'
 import { Name } from './text.tsx'
+
+/** States of instances that have started, also without traffic. */
+const runs = ['Up', 'OutOfService']
 
 interface RollBackNoteProps {
   readonly application: string
@@ -29,11 +32,15 @@ export function RollBackNote({ application, from, target }: RollBackNoteProps) {
       (atMs ?? 0) > (older.atMs ?? 0) &&
       (atMs ?? 0) <= (newer.atMs ?? 0),
   )
-  const { total, up } = countsOf(target)
+  const total = instancesOf(target).length
+  const left = instancesOf(target).filter(({ healthState }) =>
+    runs.includes(healthState ?? ''),
+  ).length
   const instances =
-    total === 0
+    left === 0
       ? 'Its instances must start first.'
-      : `${plural(up, 'instance')} of it still ${up === 1 ? 'runs' : 'run'}: traffic moves within seconds${up < total ? ` once ${total - up} more are up` : ''}.`
+      : `${left} of ${plural(total, 'instance')} still ${left === 1 ? 'runs' : 'run'}: traffic moves within seconds${left < total ? ` once ${total - left} more are up` : ''}.`
+  const isNewer = older && newer && (older.atMs ?? 0) > (newer.atMs ?? 0)
   return (
     <div class="prose">
       <p>
@@ -46,7 +53,9 @@ export function RollBackNote({ application, from, target }: RollBackNoteProps) {
       <p>
         {going.length > 0
           ? `${plural(going.length, 'commit')} no longer ${going.length === 1 ? 'serves' : 'serve'}:`
-          : 'Which commits go is not known.'}
+          : isNewer
+            ? 'It is newer than what serves.'
+            : 'Which commits go is not known.'}
       </p>
       <ul class="plain-list">
         {going.map(({ version, commit }) => (

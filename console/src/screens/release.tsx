@@ -37,32 +37,34 @@ export function ReleaseScreen({ params: { application = '', version = '' } }: Sc
                   : 'Serves nowhere now.'}
             </p>
           </PageHead>
-          <Panel title={label}>
-            <KeyValue
-              facts={[
-                ['Images', images.join(', ')],
-                [
-                  'Commit',
-                  commit && [
-                    <code key="sha">{commit.sha}</code>,
-                    commit.branch && ` on ${commit.branch}`,
+          <div class="stack">
+            <Panel title={label}>
+              <KeyValue
+                facts={[
+                  ['Images', images.join(', ')],
+                  [
+                    'Commit',
+                    commit && [
+                      <code key="sha">{commit.sha}</code>,
+                      commit.branch && ` on ${commit.branch}`,
+                    ],
                   ],
-                ],
-                ['Author', commit?.author],
-                ['Message', commit?.message],
-                [
-                  'Build',
-                  build &&
-                    `${build.job ?? 'build'} #${build.number}${build.result ? `, ${build.result.toLowerCase()}` : ''}`,
-                ],
-                ['Tests', tests],
-                ['Began', <Time key="began" at={atMs} />],
-              ]}
-            />
-          </Panel>
-          <Panel title="What happened" count={events.length} flush>
-            <StepRows steps={events.map(toStep)} />
-          </Panel>
+                  ['Author', commit?.author],
+                  ['Message', commit?.message],
+                  [
+                    'Build',
+                    build &&
+                      `${build.job ?? 'build'} #${build.number}${build.result ? `, ${build.result.toLowerCase()}` : ''}`,
+                  ],
+                  ['Tests', tests],
+                  ['Began', <Time key="began" at={atMs} />],
+                ]}
+              />
+            </Panel>
+            <Panel title="What happened" count={events.length} flush>
+              <StepRows steps={events.map(toStep)} />
+            </Panel>
+          </div>
         </>
       )}
     </Loaded>
