@@ -2,6 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isObject, type JsonObject, textOf } from '../../../../packages/base/json/values.ts'
+import { parseDocuments } from '../../../../packages/engine/orchestration/stages/manifests/manifest-source.ts'
+import {
+  documentsOf,
+  packDocuments,
+} from '../../../../packages/engine/orchestration/stages/manifests/packed-documents.ts'
 import { withoutDumps } from '../../../../packages/providers/kubernetes/api/dumps.ts'
 import {
   KindTable,
@@ -505,4 +510,30 @@ const messages: readonly (readonly [string, string])[] = [
 
 test('objects-scenario 127 messages have no dumps of Go', () => {
   for (const [message, shown] of messages) assert.equal(withoutDumps(message), shown)
+})
+
+const streams: readonly (readonly [string, string, unknown[]])[] = [
+  ['a byte order mark for each file', '\uFEFFa: 1\n---\n\uFEFFb: 2\n', [{ a: 1 }, { b: 2 }]],
+  ['lines of Windows', 'a: |\r\n  x\r\n  y\r\n---\r\nb: 2\r\n', [{ a: 'x\ny\n' }, { b: 2 }]],
+  ['empty documents', '---\n---\n# nothing\n---\na: 1\n', [null, null, { a: 1 }]],
+]
+
+test('objects-scenario 124 files are read as kubectl reads them', () => {
+  for (const [what, text, documents] of streams)
+    assert.deepEqual(parseDocuments(text, 'x'), documents, what)
+  assert.throws(() => parseDocuments('a:\n\tb: 1\n', 'x'), /Tabs are not allowed.*line 2/)
+})
+
+test('objects-scenario 118 a record keeps a digest and one copy of 20 MB of manifests', () => {
+  const manifests = Array.from({ length: 40 }, (_, index) => ({
+    ...config(`c${index}`),
+    data: { a: `line ${index}\n`.repeat(65_000) },
+  }))
+  const { context, shown } = packDocuments(manifests)
+  assert.ok(JSON.stringify(manifests).length > 20_000_000)
+  assert.ok(JSON.stringify(context).length < 1_000_000)
+  assert.match(JSON.stringify(shown), /"digest":"sha256:[0-9a-f]{64}","bytes":\d+,"objects":40/)
+  assert.deepEqual(documentsOf(context), manifests)
+  const small = packDocuments([config()])
+  assert.deepEqual(small, { context: { manifests: [config()] }, shown: [config()] })
 })

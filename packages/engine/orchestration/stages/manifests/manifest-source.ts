@@ -104,9 +104,11 @@ function toDocuments(values: readonly unknown[], where: string): JsonObject[] {
     })
 }
 
-function parseDocuments(text: string, where: string): unknown[] {
+/** As `kubectl` reads files. @throws {StageError} */
+export function parseDocuments(text: string, where: string): unknown[] {
   try {
-    return parseYamlStream(text, yamlForm)
+    // Files that were joined may each begin with a byte order mark.
+    return parseYamlStream(text.replaceAll(/^\uFEFF/gm, ''), yamlForm)
   } catch (error) {
     throw new StageError([`${where} is not YAML: ${(error as Error).message}.`])
   }
