@@ -46,6 +46,8 @@ export interface SecretValues {
   isSet(name: string, of: Pick<SecretUse, 'application' | 'account'>): boolean
   /** Sets a secret of an application to a random text of letters, digits, `-` and `_`. Undefined where secrets are not kept. */
   create?(name: string, of: { readonly application: string; readonly user: string }): void
+  /** Removes a secret of an application, if there is one. Undefined where secrets are not kept. */
+  discard?(name: string, of: { readonly application: string }): void
   /**
    * A copy of JSON data with values in place of references; itself where there are none.
    *

@@ -1,13 +1,14 @@
 /** Pushes to the repository of an app deploy it; other branches get previews. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { type JsonObject, objectsOf } from '../../packages/base/json/values.ts'
 import { runCli } from '../support/cli.ts'
+import { needs } from '../support/debian.ts'
 import { startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
 import { startGitServer } from '../support/git-server.ts'
@@ -18,6 +19,7 @@ const appFile = `application: shop
 account: dev
 preview: { hosts: '{branch}.preview.example' }
 secrets: [TOKEN]
+attach: { cache: redis }
 services:
   web: { hosts: [shop.example], health: /, volumes: [{ name: data, shared: true, path: /data }] }
 `
@@ -28,6 +30,7 @@ process.on('SIGTERM', () => server.close(() => process.exit(0)))
 `
 
 test('pushes', async (t) => {
+  if (needs(t, 'redis-server') === undefined) return
   const port = await freePort()
   const fairlead = await startDeployments(t, {
     hasThread: true,
@@ -114,7 +117,7 @@ test('pushes', async (t) => {
   )
 
   await t.test(
-    'app-scenario 56: a branch has a preview, which goes with it and its volumes',
+    'app-scenario 56, 124: a branch has a preview, which goes with its database and volumes',
     async () => {
       repository.git('checkout', '--quiet', '-b', 'feature')
       const after = repository.commit({ 'server.js': program('feature') })
@@ -124,16 +127,20 @@ test('pushes', async (t) => {
       const { stdout } = await cli('status')
       assert.match(stdout, /^preview-feature +web +3-/m)
       const volumes = join(fairlead.dataDir, 'volumes/dev/east')
-      assert.deepEqual(readdirSync(volumes).sort(), ['shop-preview-feature-web', 'shop-web'])
+      const own = ['shop-preview-feature-cache', 'shop-preview-feature-web']
+      assert.deepEqual(readdirSync(volumes).sort(), ['shop-cache', ...own, 'shop-web'])
+      assert.equal((await cli('db', 'connect', 'cache', '--', 'SET', 'a', '1')).stdout, 'OK\n')
+      const fresh = await cli('db', 'connect', 'cache', '--env', 'preview-feature', '--', 'DBSIZE')
+      assert.equal(fresh.stdout, '0\n', fresh.stderr)
 
       succeeded(await push('refs/heads/feature', { before: after, after: '0'.repeat(40) }))
       assert.doesNotMatch((await cli('status')).stdout, /feature/)
       assert.doesNotMatch(await page('feature.preview.example'), /feature TOKEN/)
-      assert.equal(existsSync(join(volumes, 'shop-preview-feature-web')), false)
+      assert.deepEqual(readdirSync(volumes).sort(), ['shop-cache', 'shop-web'])
       const names = (await fairlead.read<JsonObject[]>('/applications/shop/pipelineConfigs')).map(
         ({ name }) => name,
       )
-      assert.deepEqual(names.sort(), ['deploy production', 'push'])
+      assert.deepEqual(names.sort(), ['backup cache production', 'deploy production', 'push'])
       assert.equal(await page('shop.example'), 'two TOKEN=never')
     },
   )

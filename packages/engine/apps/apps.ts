@@ -7,7 +7,11 @@ import {
   textsOf,
 } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { ownDatabases, withDatabases } from '@fairlead/model/app-file/databases.ts'
+import {
+  ownDatabases,
+  passwordSecretOf,
+  withDatabases,
+} from '@fairlead/model/app-file/databases.ts'
 import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
 import { toGroup } from '@fairlead/model/environments/running.ts'
 import { toAppBuildStage } from '@fairlead/ports/app-builds.ts'
@@ -58,6 +62,12 @@ import {
   pushPipelineName,
 } from './connection.ts'
 import {
+  AppDatabases,
+  backupPipelineName,
+  compileBackups,
+  type RunningDatabase,
+} from './databases.ts'
+import {
   expiryOf,
   hasPreviews,
   isOfPreview,
@@ -65,12 +75,6 @@ import {
   previewOf,
   readPreview,
 } from './previews.ts'
-import {
-  AppDatabases,
-  backupPipelineName,
-  compileBackups,
-  type RunningDatabase,
-} from './databases.ts'
 import { servingClusters, stopOf, stopStages, withConstraints } from './run-stages.ts'
 import { statusOf } from './status.ts'
 
@@ -608,6 +612,8 @@ export class Apps implements AppRevisions {
       ...here.services.filter(({ volumes }) => volumes.length > 0),
       ...ownDatabases(here),
     ]
+    for (const { name } of ownDatabases(here))
+      this.#context.ports.secrets.discard?.(passwordSecretOf(here, name), { application })
     return [
       ...jobs,
       ...(await this.#databases.stopJobs(application, { environment }, as)),

@@ -25,6 +25,7 @@ import { clusterOf, clusterParts, type ReadApp } from './app-environment.ts'
 import { operate } from './app-objects.ts'
 import { type CompiledObject, pipelineMarks } from './compile.ts'
 import { isClusterPlace } from './compile-manifests.ts'
+import { isPreview } from './previews.ts'
 import { stopOf } from './run-stages.ts'
 
 /** Labels of the server group, beside that of the type. */
@@ -61,7 +62,8 @@ export function backupPipelineName(environment: string, name: string): string {
 
 /** The pipelines that back databases of an environment up. */
 export function compileBackups(here: AppHere, place: AppPlace, digest: string): CompiledObject[] {
-  if (isClusterPlace(place)) return []
+  // What a preview has goes with it.
+  if (isClusterPlace(place) || isPreview(here.environment)) return []
   const scheduled = ownDatabases(here).filter(({ backup }) => backup !== 'off')
   return scheduled.map(({ name, backup }) => {
     const cluster = clusterOf(here, name)

@@ -115,6 +115,10 @@ export class Secrets implements SecretValues {
     this.set(scopeOf('application', application), name, { value, user, note: 'Made by Fairlead.' })
   }
 
+  discard(name: string, { application }: { application: string }): void {
+    this.remove(scopeOf('application', application), name)
+  }
+
   remove(scope: string, name: string): boolean {
     return this.#store.remove(scope, name)
   }
