@@ -60,7 +60,7 @@ const ListenerFields = z
     internalPort: port,
     sslCertificateId: optionalTextPart,
     sslCertificateName: optionalTextPart,
-    hosts: z.unknown(),
+    hosts: z.unknown().optional(),
   })
   .transform(({ internalProtocol, internalPort, ...external }) => ({
     protocol: external.externalProtocol ?? external.protocol ?? 'HTTP',
