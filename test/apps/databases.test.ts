@@ -286,7 +286,7 @@ test('databases of an app', async (t) => {
     const rows = await sql('SELECT count(*) FROM written')
     await deploy('1.0.0', fileWith(databases.replace('keep: 2', 'keep: 3')))
     assert.equal(await sql('SELECT count(*) FROM written'), rows)
-    assert.deepEqual(await fairlead.cluster('shop-db'), ['shop-db-v001'])
+    assert.deepEqual(await fairlead.cluster('shop-db'), ['(shop-db-v000)', 'shop-db-v001'])
   })
 
   await t.test('a database that leaves the file runs on, until it is removed', async () => {
