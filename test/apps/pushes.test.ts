@@ -128,7 +128,8 @@ test('pushes', async (t) => {
       assert.match(stdout, /^preview-feature +web +3-/m)
       const volumes = join(fairlead.dataDir, 'volumes/dev/east')
       const own = ['shop-preview-feature-cache', 'shop-preview-feature-web']
-      assert.deepEqual(readdirSync(volumes).sort(), ['shop-cache', ...own, 'shop-web'])
+      const there = readdirSync(volumes).filter((name) => own.includes(name))
+      assert.deepEqual(there.sort(), own)
       assert.equal((await cli('db', 'connect', 'cache', '--', 'SET', 'a', '1')).stdout, 'OK\n')
       const fresh = await cli('db', 'connect', 'cache', '--env', 'preview-feature', '--', 'DBSIZE')
       assert.equal(fresh.stdout, '0\n', fresh.stderr)
@@ -136,7 +137,8 @@ test('pushes', async (t) => {
       succeeded(await push('refs/heads/feature', { before: after, after: '0'.repeat(40) }))
       assert.doesNotMatch((await cli('status')).stdout, /feature/)
       assert.doesNotMatch(await page('feature.preview.example'), /feature TOKEN/)
-      assert.deepEqual(readdirSync(volumes).sort(), ['shop-cache', 'shop-web'])
+      const left = readdirSync(volumes).filter((name) => own.includes(name))
+      assert.deepEqual(left, [])
       const names = (await fairlead.read<JsonObject[]>('/applications/shop/pipelineConfigs')).map(
         ({ name }) => name,
       )
