@@ -61,9 +61,10 @@ function nodeImage(version = ''): string {
 
 /** What is built here runs with the libraries of the same system. */
 function systemImage(): string {
-  const text = readFileSync('/etc/os-release', 'utf8')
-  const fieldOf = (key: string) => new RegExp(`^${key}="?([^"\n]*)`, 'm').exec(text)?.[1] ?? ''
-  const [id, version] = [fieldOf('ID'), fieldOf('VERSION_ID')]
+  const lines = readFileSync('/etc/os-release', 'utf8').replaceAll('"', '').split('\n')
+  const [id, version] = ['ID=', 'VERSION_ID='].map((key) =>
+    lines.find((line) => line.startsWith(key))?.slice(key.length),
+  )
   if (id === 'debian') return `debian:${version}-slim`
   if (id === 'ubuntu') return `ubuntu:${version}`
   throw new BuilderError(
