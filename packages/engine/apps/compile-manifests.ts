@@ -162,7 +162,11 @@ function secretManifests(here: AppHere): JsonObject[] {
         name: environmentName(here),
         // Without the version: an unchanged Secret is not another one.
         labels: { [instanceLabel]: environmentName(here) },
-        annotations: { 'strategy.spinnaker.io/max-version-history': keptSecretVersions },
+        annotations: {
+          // What names it is in later stages.
+          'strategy.spinnaker.io/versioned': 'true',
+          'strategy.spinnaker.io/max-version-history': keptSecretVersions,
+        },
       },
       stringData: Object.fromEntries(
         secrets.map(([variable, name]) => [variable, `secret:${name}`]),
