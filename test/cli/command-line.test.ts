@@ -45,5 +45,6 @@ test('app-scenario 15: an error with --output json is an object on standard erro
   assert.equal(stdout, '')
   const { error } = JSON.parse(stderr) as { error: Record<string, string> }
   assert.equal(error['code'], 'UNKNOWN_COMMAND')
+  assert.match(JSON.stringify(error), /fairlead deploy|"deploy"|deploy/)
   assert.ok(error['message'] && error['remedy'])
 })
