@@ -48,7 +48,7 @@ export interface Ending {
 /** @param text In which Fairlead or an orchestrator says how something ended */
 export function reasonEnding(text: string): Pick<Ending, 'isOutOfMemory' | 'reason'> {
   if (
-    /OOMKilled|more memory than its limit|exceeded its memory limit|more than its limit of .* and was ended/.test(
+    /OOMKilled|more memory than its limit|exceeded its memory limit|of memory, more than its limit/.test(
       text,
     )
   )

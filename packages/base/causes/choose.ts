@@ -56,8 +56,8 @@ const reach = 14
 const blockReach = 40
 /** A hint counts so close to the end. */
 const hintReach = 10
-const expected = /^\s*[-+]?\s*expected\b[^:]*:/i
-const received = /^\s*[-+]?\s*(?:received|got|actual|but was)\b[^:]*:/i
+const expected = /^\s*(?:[-+]\s*)?expected\b[^:]*:/i
+const received = /^\s*(?:[-+]\s*)?(?:received|got|actual|but was)\b[^:]*:/i
 const exceptionLine =
   /^\s*(?:[\w$.]*(?:Error|Exception|Failure)\b(?: \[\w+\])?:|thrown: |Error: |Test timeout of|Exceeded timeout|error: )/
 /** Runners of which the first line of a block has to do where nothing in it looks like an assertion. */
@@ -263,7 +263,7 @@ class Search {
 
   #add(rule: Rule, line: Line, header?: Line): void {
     const { options, tool, rank } = rule
-    const cut = options.isCut === true ? rule.pattern.exec(line.line)?.[1] : undefined
+    const cut = options.cut?.exec(line.line)?.[1]
     const joined = options.join === undefined ? [] : this.#joined(line, rule)
     const candidate: Candidate = {
       line,

@@ -61,6 +61,9 @@ export function cleanLine(plain: string): CleanLine {
 
 const structuredStart = /^\s*\{.*"(?:level|severity|lvl)"/
 const logfmtStart = /(?:^|\s)(?:level|severity|lvl)=/
+const message = /(?:^|\s)(?:msg|message)=(?:"((?:[^"\\]|\\.)*)"|(\S+))/
+const error = /(?:^|\s)(?:err|error)=(?:"((?:[^"\\]|\\.)*)"|(\S+))/
+const levelField = /(?:^|\s)(?:level|severity|lvl)=(?:"(\w*)"|(\w+))/
 const texts = ['msg', 'message', 'error', 'err', 'exception']
 
 /** A line of JSON or logfmt that has a level. */
@@ -80,12 +83,12 @@ function readStructured(line: string): { text: string; level: Level } | undefine
     }
   }
   if (!logfmtStart.test(line)) return undefined
-  const of = (names: string) => {
-    const found = new RegExp(`(?:^|\\s)(?:${names})=(?:"((?:[^"\\\\]|\\\\.)*)"|(\\S+))`).exec(line)
-    return (found?.[1] ?? found?.[2])?.replaceAll('\\"', '"')
+  const of = (pattern: RegExp) => {
+    const [, quoted, plain] = pattern.exec(line) ?? []
+    return (quoted ?? plain)?.replaceAll('\\"', '"')
   }
-  const text = [of('msg|message'), of('err|error')].filter(Boolean).join(': ')
-  return text === '' ? undefined : { text, level: levelOf(of('level|severity|lvl')) }
+  const text = [of(message), of(error)].filter(Boolean).join(': ')
+  return text === '' ? undefined : { text, level: levelOf(of(levelField)) }
 }
 
 /** Numbers are those of pino: 50 is an error, 60 a fatal one. */
@@ -103,7 +106,7 @@ const secretForms: readonly (readonly [RegExp, string])[] = [
     /((?:password|passwd|secret|token|api[_-]?key)["']?\s{0,9}[=:]\s{0,9})["']?[^\s"',;&]+/gi,
     '$1***',
   ],
-  [/\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g, '***'],
+  [/(?<![\w-])eyJ[\w-]{5,}\.[\w-]+\.[\w-]*/g, '***'],
   [/-----BEGIN [A-Z ]{1,40}-----.*/g, '***'],
 ]
 const pemBody = /^[A-Za-z\d+/]{60,76}={0,2}$/

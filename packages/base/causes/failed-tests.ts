@@ -3,16 +3,16 @@ import type { Cause } from './cause.ts'
 
 /** The first group is the name. */
 const named: readonly (readonly [runner: string, pattern: RegExp])[] = [
-  ['jest', /^\s*● (.+ › .+)$/],
-  ['playwright', /^\s*\d+\) \[[\w -]+\] › [^›]+:\d+:\d+ › (.+?)[\s─]*$/],
-  ['vitest', /^\s*(?:FAIL|❯)\s+[^>]+ > (.+)$/],
-  ['pytest', /^(?:FAILED|ERROR) (\S+\.py::\S+(?: \S+\])?)(?: - .*)?$/],
+  ['jest', /^\s*● ([^›]+ › .+)$/],
+  ['playwright', /^\s*\d+\) \[[\w -]+\] › [^›]+ › (.+)$/],
+  ['vitest', /^\s*(?:FAIL|❯) [^>]+ > (.+)$/],
+  ['pytest', /^(?:FAILED|ERROR) ([^\s:]+\.py::\S+)/],
   ['pytest title', /^_{3,} (?:ERROR (?:at \w+ of|collecting) )?(\S+) _{3,}$/],
   ['go', /^\s*--- FAIL: (\S+)/],
   ['cargo', /^test (\S+) \.\.\. FAILED/],
   ['cargo', /^---- (\S+) stdout ----/],
   ['maven', /^\[ERROR\]\s+((?:[\w$]+\.)+[\w$]+)(?::\d+| » )/],
-  ['gradle', /^(\S.* > .+?)(?:\(\))? FAILED$/],
+  ['gradle', /^([^\s>][^>]* > .+) FAILED$/],
   ['dotnet', /^\s*Failed (\S+) \[/],
   ['phpunit', /^\d+\) (\S+::\S+)/],
   ['rspec', /^rspec \.\S+ # (.+)$/],
@@ -20,7 +20,7 @@ const named: readonly (readonly [runner: string, pattern: RegExp])[] = [
 const mochaTitle = /^\s+\d+\) (\S.*)$/
 const goPackage = /^FAIL\s+(\S+)\s/
 const section = /^\s*\d+ (flaky|failed|passed|skipped|did not run)\b/
-const listed = /^\s*\[[\w -]+\] › [^›]+:\d+:\d+ › (.+?)[\s─]*$/
+const listed = /^\s*\[[\w -]+\] › [^›]+ › (.+)$/
 
 const maxNames = 50
 const maxKept = 5_000
@@ -56,7 +56,8 @@ export class FailedTests {
       const [, name] = pattern.exec(line) ?? []
       if (name === undefined) continue
       if (runner === 'go') this.#loose.push(name)
-      else if (runner === 'gradle') this.#add(runner, name.replaceAll(' > ', '.'))
+      else if (runner === 'gradle')
+        this.#add(runner, name.replaceAll(' > ', '.').replace(/\(\)$/, ''))
       else this.#add(runner, nameOf(name))
       return
     }
@@ -102,8 +103,8 @@ export class FailedTests {
 }
 
 function nameOf(written: string): string {
-  return written
-    .trim()
+  const name = written.replace(/(?<![\s─])[\s─]+$/, '')
+  return name
     .split(/ > | › /)
     .join(' › ')
     .slice(0, 200)

@@ -19,9 +19,9 @@ const words: readonly (readonly [CauseKind, RegExp])[] = [
 const missingModule =
   /No module named|Cannot find (?:module|package)|ModuleNotFoundError|Module not found|ImportError/
 const missingPackage =
-  /could not (?:find|resolve) (?:artifact|dependenc|package|gem|all files|lan|\S+:\S+:\S+)|no matching (?:package|distribution|manifest)|manifest unknown|not in this registry|ErrImagePull|could not find \S+:\S+/i
+  /could not (?:find|resolve) (?:artifact|dependenc|package|gem|all files)|no matching (?:package|distribution|manifest)|manifest unknown|not in this registry|ErrImagePull|could not find [^\s:]+:/i
 const setting =
-  /(?:KeyError: ['"]|key not found: ['"])[A-Z]|\b(?:missing|required|not set|must|undefined variable|unknown (?:option|flag|field|directive)|mapping|yaml|config(?:uration)?)\b|\b[A-Z][A-Z\d]*_[A-Z\d_]+\b.*\bnot found|Config\w*Error|ImproperlyConfigured|relation "?\S+ (?:already|does not)/i
+  /(?:KeyError: ['"]|key not found: ['"])[A-Z]|\b(?:missing|required|not set|must|undefined variable|unknown (?:option|flag|field|directive)|mapping|yaml|config(?:uration)?)\b|Config(?:uration)?Error|ImproperlyConfigured|relation "[^"]*" (?:already|does not)/i
 
 interface Known {
   /** Of the rule. */
@@ -41,7 +41,8 @@ export function kindOf(text: string, { kind, class: of, hasPlace }: Known): Caus
   if (kind !== undefined && of === 'M')
     return kind === 'network' ? 'network' : configured(text, kind)
   if (hasPlace) return 'code'
-  if (/\bexpected\b.*\b(?:got|but|received|actual|to be)\b/i.test(text)) return 'test'
+  if (/\bexpected\b/i.test(text) && /\b(?:got|but|received|actual|to be)\b/i.test(text))
+    return 'test'
   if (setting.test(text)) return 'configuration'
   return kind ?? 'unknown'
 }

@@ -33,8 +33,8 @@ interface RuleOptions {
   readonly near?: RegExp
   /** Following lines that belong to the text. */
   readonly join?: RegExp
-  /** The first group of the pattern is the text. */
-  readonly isCut?: true
+  /** Its first group is the text. */
+  readonly cut?: RegExp
 }
 
 export type RuleRow = readonly [
@@ -122,7 +122,12 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
   [
     'cargo',
     [
-      ['panicked at', /panicked at '(.+)', \S+:\d+:\d+$/, 'B', { ...test, isCut: true }],
+      [
+        'panicked at',
+        /panicked at '/,
+        'B',
+        { ...test, cut: /^thread '[^']*' panicked at '(.+)', / },
+      ],
       [
         'panicked at',
         /panicked at /,
@@ -157,8 +162,8 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
     'maven',
     [
       ['[error]', /^\[ERROR\] (?:\/|[A-Z]:|\w)\S*:\[\d+,\d+\] /, 'B', code],
-      ['[error]', /^\[ERROR\]\s+[\w$.]+\.[\w$]+:\d+(?:->[^ ]*)* /, 'B', test],
-      ['[error]', /^\[ERROR\]\s+[\w$.]+\.[\w$]+ » /, 'B', test],
+      ['[error]', /^\[ERROR\]\s+[\w$.]+:\d+(?:->\S+)? /, 'B', test],
+      ['[error]', /^\[ERROR\]\s+[\w$.]+ » /, 'B', test],
       [
         '[error]',
         /^\[ERROR\] (?:Tests run:|Failures:|Errors:|COMPILATION ERROR|\[Help|-> |Re-run|For more|To see|After correcting|\s*mvn )/,
@@ -187,7 +192,7 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
   [
     'gradle',
     [
-      [' failed', /^\S.* > .+ FAILED$/, 'B', test],
+      [' failed', /^[^\s>][^>]* > .+ FAILED$/, 'B', test],
       ['what went wrong', /^\* What went wrong:/, 'M', { ...configuration, deepest: /^\s*> / }],
       ['execution failed for task', /^Execution failed for task/, 'W'],
       ['there were failing tests', /There were failing tests/, 'W'],
@@ -222,7 +227,7 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
     'ld',
     [
       ['undefined reference to', /undefined reference to /, 'B', code],
-      ['undefined symbol', /(?:^ld|lld|error): .*undefined symbol/, 'B', code],
+      ['undefined symbol', /\bundefined symbol: /, 'B', code],
       ['cannot find -l', /cannot find -l/, 'B', dependency],
       ['ld returned', /ld returned \d+ exit status/, 'W'],
     ],
@@ -268,7 +273,7 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
         'M',
         configuration,
       ],
-      ['failed |error ', /^(?:FAILED|ERROR) \S+\.py(?:::\S.*)? - /, 'B', test],
+      ['failed |error ', /^(?:FAILED|ERROR) [^\s:]+\.py(?: - |:.* - )/, 'B', test],
       ['error collecting', /ERROR collecting /, 'N'],
       ['interrupted:', /Interrupted: \d+ error/, 'W'],
       ['no tests ran', /no tests ran in/, 'N'],
@@ -320,7 +325,7 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
     [
       [
         'npm err',
-        /^npm (?:ERR!|error) (?:Exit status|Failed at the|This is probably|A complete log|In most cases|You can|To see|Did you mean|If you|Note that|Lifecycle script|Test failed|Fix the|\S+@\S+ [\w:-]+: |(?:code|errno|syscall|path|cwd|command|signal|dest|lifecycle|workspace|location|node_modules|notarget| {2}|\/|-)\b)/,
+        /^npm (?:ERR!|error) (?:Exit status|Failed at the|This is probably|A complete log|In most cases|You can|To see|Did you mean|If you|Note that|Lifecycle script|Test failed|Fix the|@?[^\s@]+@[^\s@]+ [\w:-]+: |(?:code|errno|syscall|path|cwd|command|signal|dest|lifecycle|workspace|location|node_modules|notarget| {2}|\/|-)\b)/,
         'W',
       ],
       [
@@ -371,12 +376,11 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
     [
       [
         'failed! =>',
-        /^(?:fatal|failed): \[.*FAILED! => .*?"(?:stderr|msg)": "((?:[^"\\]|\\.)+)"/,
+        /^(?:fatal|failed): \[[^\]]*\].*FAILED! =>/,
         'M',
-        { ...configuration, isCut: true },
+        { ...configuration, cut: /"(?:stderr|msg)": "((?:[^"\\]|\\.)+)"/ },
       ],
       ['unreachable! =>', /^fatal: \[.*UNREACHABLE! => /, 'M', network],
-      ['failed! =>', /^(?:fatal|failed): \[.*FAILED!/, 'M', configuration],
       ['error! ', /^ERROR! /, 'M', configuration],
       ['...ignoring', /^\.\.\.ignoring/, 'ignored'],
     ],
@@ -435,7 +439,7 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
       ['cannot connect to the docker', /Cannot connect to the Docker daemon/, 'M', network],
       ['dockerfile parse error', /parse error/, 'M', configuration],
       ['step ', /^(?:STEP|Step) \d+\/\d+ ?:/, 'step'],
-      ['] run ', /^\[.*\d+\/\d+\] RUN /, 'step'],
+      ['] run ', /^\[[^\]]+\] RUN /, 'step'],
     ],
   ],
   [
@@ -551,7 +555,7 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
     'nginx',
     [
       ['[emerg]', /\[emerg\] /, 'M', configuration],
-      ['test failed', /configuration file .* test failed/, 'W'],
+      ['test failed', /^nginx: configuration file .* test failed/, 'W'],
     ],
   ],
   [
@@ -669,15 +673,10 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
         {
           ...configuration,
           isLast: true,
-          near: /(?:sh|bash|line \d+|\.sh)\b.*not found|command not found|^\S+: not found/,
+          near: /command not found|^\S*sh: \d+: |: line \d+: |^\S+: not found/,
         },
       ],
-      [
-        'permission denied',
-        /^(?:\/\S*)?(?:\S*sh): .*: Permission denied$/,
-        'M',
-        { ...permission, isLast: true },
-      ],
+      ['permission denied', /^\S*sh: .*: Permission denied$/, 'M', { ...permission, isLast: true }],
       [
         'unbound variable|parameter not set',
         /: (?:unbound variable|parameter not set)$/,
@@ -687,7 +686,7 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
       ['syntax error', /^\S*sh: .*[Ss]yntax error/, 'M', { ...code, isLast: true }],
       [
         'no such file',
-        /^(?:\/\S*)?\S*sh: .*: No such file or directory$/,
+        /^\S*sh: .*: No such file or directory$/,
         'M',
         { ...configuration, isLast: true },
       ],
