@@ -1,9 +1,10 @@
 /** Runs of pipelines as commands show them: read of an instance or Gate, followed to their end. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Cause } from '@fairlead/base/causes/cause.ts'
 import { type Client, pathOf } from './client.ts'
 import type { CommandContext } from './command.ts'
 import { exitCodes, Failure, misuse } from './failure.ts'
-import type { Output } from './output.ts'
+import { type Output, toSafeText } from './output.ts'
 import { ProgressTree, type StepState } from './progress.ts'
 import { formatSpan } from './span.ts'
 
@@ -15,6 +16,8 @@ export interface RunStage {
   readonly parentStageId?: string | null | undefined
   readonly syntheticStageOwner?: string | null | undefined
   readonly context?: Readonly<Record<string, unknown>>
+  /** The line that says why it failed. */
+  readonly cause?: Cause
 }
 
 export interface Run {
@@ -213,18 +216,35 @@ export function reasonOf({ status, context }: RunStage): string | undefined {
   return text || undefined
 }
 
+/** Of the innermost stage that failed. */
+export function causeOf({ stages = [] }: Pick<Run, 'stages'>): Cause | undefined {
+  const failed = stages.filter(({ status, cause }) => status === 'TERMINAL' && cause !== undefined)
+  return failed.find(({ id }) => !failed.some((other) => other.parentStageId === id))?.cause
+}
+
+/** The lines around a cause, which is marked. */
+export function formatAround({ line, text, around }: Cause): string[] {
+  const all = line === undefined ? around : [...around, { line, text }]
+  return all
+    .toSorted((one, other) => one.line - other.line)
+    .map((each) => `${each.line === line ? '>' : ' '} ${each.line}  ${toSafeText(each.text)}`)
+}
+
 /** Reports how a run ended. @returns the exit code of the contract */
 export function reportEnd(run: Run, output: Output): number {
   const { id, status, startTime, endTime, cancellationReason } = run
   const took = startTime && endTime ? ` in ${formatSpan(endTime - startTime)}` : ''
   const failed = (run.stages ?? []).filter(({ status: each }) => each === 'TERMINAL')
   const reason = cancellationReason ?? failed.map(reasonOf).find((text) => text !== undefined)
+  const cause = status === 'SUCCEEDED' ? undefined : causeOf(run)
+  if (cause !== undefined) output.note(formatAround(cause).join('\n'))
   output.event(
     {
       type: 'ended',
       id,
       status,
       reason,
+      cause,
       seconds: startTime && endTime ? (endTime - startTime) / 1000 : undefined,
     },
     `${status}${took}${reason === undefined ? '' : `: ${reason}`}`,

@@ -1,4 +1,5 @@
 /** Runs as a table: state, what each is of, who started it; the cause of a failure in one line. */
+import { formatCause } from '@fairlead/base/causes/cause.ts'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import {
@@ -112,5 +113,6 @@ function causeOf(run: Execution): string {
   const failure = failureOf(run)
   if (failure === undefined)
     return String(run['cancellationReason'] ?? 'It failed before a stage began.')
-  return `${titleOf(failure.path[0] ?? failure.stage)}: ${failure.reason ?? 'failed without a reason'}`
+  const { cause, reason = 'failed without a reason' } = failure
+  return `${titleOf(failure.path[0] ?? failure.stage)}: ${cause === undefined ? reason : formatCause(cause)}`
 }

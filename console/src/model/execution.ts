@@ -1,5 +1,6 @@
 /** What the console derives from an execution: order and nesting of stages, what waits, what failed and why. */
 
+import { type Cause, toCause } from '@fairlead/base/causes/cause.ts'
 import { objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import { toReason } from './names.ts'
@@ -109,7 +110,8 @@ export function findFailure({ top, inner }: StageTree) {
     path.push(next)
   const stage = path.at(-1) ?? failed
   const reason = path.map(reasonOf).findLast((text) => text !== undefined)
-  return { stage, path, reason, child: scalarOf(stage.context['executionId']) }
+  const cause = path.map(causeOf).findLast((one) => one !== undefined)
+  return { stage, path, reason, cause, child: scalarOf(stage.context['executionId']) }
 }
 
 /** Why something failed, as the engine says, or the cloud operations behind it. */
@@ -121,6 +123,11 @@ export function reasonIn(exception: unknown, operations?: unknown): string | und
   )
   const said = all.length > 0 ? all : [scalarOf(error) ?? cloud.find(Boolean) ?? '']
   return [...new Set(said.map(toReason))].join(' ') || undefined
+}
+
+/** The line of its output that says why. */
+export function causeOf({ context }: Pick<Stage, 'context'>): Cause | undefined {
+  return toCause(objectOf(objectOf(context['exception'])['details'])['cause'])
 }
 
 export function reasonOf(stage: Stage): string | undefined {

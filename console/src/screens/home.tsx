@@ -474,7 +474,7 @@ function failedRow(
       <strong>
         <Name text={titleOf(failure.path[0] ?? failure.stage)} max={40} />
       </strong>{' '}
-      <Name text={failure.reason ?? ''} max={160} />
+      <Name text={failure.cause?.text ?? failure.reason ?? ''} max={160} />
     </>
   )
   const end = (

@@ -9,7 +9,7 @@ import { findRemedy } from '../deploy/remedies.ts'
 import { type UploadedFolder, uploadFolder, withRevision } from '../deploy/upload.ts'
 import { exitCodes, Failure, misuse } from '../failure.ts'
 import { toSafeText } from '../output.ts'
-import { type Run, type RunStage, reasonOf } from '../runs.ts'
+import { causeOf, formatAround, type Run, type RunStage, reasonOf } from '../runs.ts'
 import { formatSpan } from '../span.ts'
 import { addressesOf, loadStatus } from './status.ts'
 
@@ -164,8 +164,14 @@ async function failureOf(
     return new Failure(exitCodes.failed, 'CANCELED', `The deployment ${id} was canceled.`, {
       remedy: 'The version before serves.',
     })
-  const lines = stage === undefined ? [] : await lastLines(client, application, stage)
-  if (lines.length > 0) output.note(lines.map((line) => `  ${toSafeText(line)}`).join('\n'))
+  const cause = causeOf({ stages })
+  const lines =
+    cause !== undefined
+      ? formatAround(cause)
+      : stage === undefined
+        ? []
+        : (await lastLines(client, application, stage)).map((line) => `  ${toSafeText(line)}`)
+  if (lines.length > 0) output.note(lines.join('\n'))
   const remedy = findRemedy(`${reason}\n${lines.join('\n')}`, { step, host })
   return new Failure(
     exitCodes.failed,
