@@ -420,12 +420,17 @@ function useRuns(text: string): HitGroup {
 }
 
 function toRun(run: Execution): Hit {
+  const { hash } = run.trigger
   return {
     label: `${run.application} / ${run.name ?? 'run'} ${shortId(run.id)}`,
     detail: contentOf(run).join(' · '),
     icon: 'play',
     href: to.execution(run.id),
     state: statusOf(run),
+    actions:
+      typeof hash === 'string'
+        ? [{ label: 'Release', href: to.release(run.application, hash) }]
+        : [],
   }
 }
 

@@ -46,7 +46,7 @@ import {
   versionIn,
 } from '../model/server-groups.ts'
 import { thisMinute } from '../model/time.ts'
-import { capital, showing } from '../words.ts'
+import { capital, plural, showing } from '../words.ts'
 import { GroupLine } from './group-line.tsx'
 import { FlowDetails, ReleaseFlow } from './release-flow.tsx'
 import {
@@ -104,6 +104,7 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
       <ApplicationHead
         application={application}
         tab="Overview"
+        state={isLarge && <span class="count">{plural(clusters.length, 'cluster')}</span>}
         {...(isWithManifests && {
           actions: <Lazy load={loadDeployButton} props={{ application }} />,
         })}
@@ -383,7 +384,7 @@ function ClusterPanel({
   children,
 }: ClusterPanelProps) {
   return (
-    <section class="panel is-flush cluster" aria-label={name}>
+    <section class="panel is-flush cluster" aria-label={`${name}, ${account}`}>
       <header class="panel-head">
         <h2>
           <Icon name="box" />

@@ -18,6 +18,7 @@ import {
   shortId,
   titleOf,
 } from '../model/execution.ts'
+import { deploymentsOf } from '../model/run-deployments.ts'
 
 /** The most wanted first. */
 export function useExecutionActions(execution: Execution): readonly MenuItem[] {
@@ -40,6 +41,7 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
       ? [{ label: 'Resume', icon: 'play', denied, onSelect: resume } as const]
       : []),
     ...linksOf(execution, denied),
+    ...rollBackOf(execution),
     ...offer(isComplete(status) && failed.length > 1, 'Restart failed stages', 'refresh', denied, {
       action: `Restart ${failed.length} failed stages`,
       effect: `${failed.map(titleOf).join(', ')} and the stages after them run again. What they deployed before stays.`,
@@ -65,6 +67,17 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
         change(execution, client.PUT('/pipelines/{id}/cancel', call(reasonOf(values)))),
     }),
   ]
+}
+
+/** Of what the run has deployed, by a choice where it serves in several clusters. */
+function rollBackOf(execution: Execution): readonly MenuItem[] {
+  const accounts = deploymentsOf(execution).flatMap((deployed) => deployed.accounts)
+  if (!isComplete(execution.status) || accounts.length === 0) return []
+  const choose = async () => {
+    const { chooseRollBack } = await import('./roll-back.tsx')
+    await chooseRollBack(execution.application, accounts)
+  }
+  return [{ label: 'Roll back what it deployed', icon: 'undo', onSelect: () => void choose() }]
 }
 
 function linksOf(execution: Execution, denied: string | undefined): readonly MenuItem[] {

@@ -1,6 +1,6 @@
 /** Home: what waits for the reader, what runs, what failed, and what was deployed. */
 
-import { scalarOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { labelOf } from '@fairlead/model/environments/images.ts'
 import { inOrder } from '@fairlead/model/environments/order.ts'
 import type { ComponentChildren, VNode } from 'preact'
@@ -375,16 +375,19 @@ function isFailure(run: Execution): boolean {
   return leaf?.type !== 'manualJudgment' || leaf.context['judgmentStatus'] === undefined
 }
 
-/** Runs that failed for the same reason are one row, whatever their pipeline; the newest first. */
+/** The line that says why, else what the engine says. */
+function causeOf(run: Execution): string | undefined {
+  const failure = failureOf(run)
+  return failure?.cause?.text ?? failure?.reason
+}
+
+/** Runs that failed for the same cause are one row, whatever their pipeline; the newest first. */
 function toFailedGroups(runs: readonly Execution[]) {
-  const causeOf = (run: Execution) => {
-    const failure = failureOf(run)
-    return (
-      failure?.reason?.replace(/\S+/g, (word) => (/\d/.test(word) ? '#' : word)) ??
-      [run.application, run.pipelineConfigId ?? run.name, failure?.path[0]?.name].join('\n')
-    )
-  }
-  const groups = Map.groupBy(runs, causeOf)
+  const groups = Map.groupBy(runs, (run) => {
+    const place = [pipelineOf(run), failureOf(run)?.path[0]?.name].join('\n')
+    // Numbers and ids differ from run to run.
+    return causeOf(run)?.replace(/\S+/g, (word) => (/\d/.test(word) ? '#' : word)) ?? place
+  })
   return [...groups].map(([id, all]) => ({ id, runs: all as [Execution, ...Execution[]] }))
 }
 
@@ -416,7 +419,7 @@ function Headline({ waiting, failed, succeeded }: HeadlineProps) {
   const ill = known.filter(({ up, total }) => up < total)
   const pipelines = new Set(broken.map(pipelineOf)).size
   const since = broken.at(-1)?.startTime
-  const reason = first && failureOf(first.runs[0])?.reason
+  const reason = first && causeOf(first.runs[0])
   const causes =
     groups.length === 1 && reason
       ? `, for one cause: ${reason} (${plural(broken.length, 'run')})`
@@ -474,7 +477,7 @@ function failedRow(
       <strong>
         <Name text={titleOf(failure.path[0] ?? failure.stage)} max={40} />
       </strong>{' '}
-      <Name text={failure.cause?.text ?? failure.reason ?? ''} max={160} />
+      <Name text={causeOf(run) ?? ''} max={160} />
     </>
   )
   const end = (

@@ -65,7 +65,7 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
       {live.reading.value.body?.declared === false && environments.length > 1 && (
         <p>
           {`You deploy to ${environments.map(({ name }) => name).join(' and ')}. `}
-          <a href={to.settings(application, { tab: 'environments' })}>
+          <a class="button small" href={to.settings(application, { tab: 'environments' })}>
             Make them a way to production
           </a>
         </p>
