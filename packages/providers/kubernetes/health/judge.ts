@@ -54,7 +54,12 @@ function decide(
   const { object } = subject
   const [group = '', version] = object.apiVersion.split('/')
   const key = `${version === undefined ? '' : group}/${object.kind}`
-  if (object.metadata.deletionTimestamp !== undefined) return terminating(subject, context)
+  // A job that is collected keeps its end.
+  const isOver =
+    key === 'batch/Job' &&
+    ['Complete', 'Failed'].some((type) => trueCondition(subject, type) !== undefined)
+  if (object.metadata.deletionTimestamp !== undefined && !isOver)
+    return terminating(subject, context)
   if (exemptions.some((name) => annotationOf(object, name) === 'true'))
     return outcome('healthy', 'It is exempt from health checks by an annotation.')
   if (/^(?:apps\/(?!v1$)|extensions\/)/.test(object.apiVersion))

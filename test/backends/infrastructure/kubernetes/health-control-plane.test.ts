@@ -40,16 +40,8 @@ function gadget(name: string, spec: JsonObject = {}, metadata: JsonObject = {}):
 }
 
 /** What the controller of the kind would write. */
-function report(
-  { plane }: Platform,
-  { namespace }: Place,
-  name: string,
-  status: JsonObject,
-): Promise<unknown> {
-  return plane.kubectl(
-    ...['patch', `gadgets.${group}/${name}`, '-n', namespace, '--subresource=status'],
-    ...['--type=merge', '-p', JSON.stringify({ status })],
-  )
+function report({ api }: Platform, place: Place, name: string, status: JsonObject) {
+  return api.patch(place.path(`gadgets/${name}/status`), { status }, 'merge')
 }
 
 const ready = (status: string, observedGeneration: number) => ({
@@ -195,9 +187,13 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     assert.match(String(fieldAt(view, 'health', 'sentence')), /first pod/)
     await plane.kubectl('delete', 'storageclass', name)
   },
-  'objects-scenario 19 a quota is named': async ({ plane }, place) => {
-    const quota = ['create', 'quota', 'small', '--hard=pods=0', '-n', place.namespace]
-    await plane.kubectl(...quota)
+  'objects-scenario 19 a quota is named': async ({ api }, place) => {
+    const hard = { pods: '0' }
+    const metadata = { name: 'small' }
+    const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard } }
+    await api.create(place.path('resourcequotas'), quota)
+    const status = { hard, used: { pods: '0' } }
+    await api.patch(place.path('resourcequotas/small/status'), { status }, 'merge')
     const { error } = await place.deploy([deployment('web', 'app:1', 1)], {}, 'TERMINAL')
     assert.match(error, /exceeded quota: small/)
   },

@@ -239,6 +239,12 @@ const rows: readonly Row[] = [
   ],
   [26, 'a complete job', job({ completions: 1 }, { succeeded: 1, ...on('Complete=True') }), 'done'],
   [
+    33,
+    'a job that is collected',
+    job({}, on('Complete=True'), { deletionTimestamp: ago(1), finalizers: ['foregroundDeletion'] }),
+    'done',
+  ],
+  [
     27,
     'a job at its limit',
     job({}, on('Failed=True:BackoffLimitExceeded')),

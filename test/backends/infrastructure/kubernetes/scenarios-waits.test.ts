@@ -100,7 +100,8 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     await place.manifestUntil(web, ({ status }) => {
       const message = fieldAt(status, 'stable', 'message')
       return (
-        fieldAt(status, 'stable', 'state') === false && /available: 0 of 1/.test(String(message))
+        fieldAt(status, 'stable', 'state') === false &&
+        /0 of 1 pod is available/.test(String(message))
       )
     })
     assert.partialDeepStrictEqual(await statesOf(place, web), {
@@ -138,7 +139,7 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
       platform,
       place,
       'statefulsets',
-      statefulSet('db', 'bad:1', 1, { spec: { updateStrategy: { type: 'OnDelete' } } }),
+      statefulSet('db', 'app:1', 1, { spec: { updateStrategy: { type: 'OnDelete' } } }),
     )
     await untilStates('statefulSet db', { stable: true })
     await create(platform, place, 'jobs', job('busy', undefined))
@@ -159,7 +160,11 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
       ...scaler,
       spec: { maxReplicas: 3, scaleTargetRef },
     })
-    const status = { desiredReplicas: 2, currentReplicas: 1 }
+    const blind = {
+      ...{ type: 'ScalingActive', status: 'False', reason: 'FailedGetResourceMetric' },
+      lastTransitionTime: new Date().toISOString(),
+    }
+    const status = { desiredReplicas: 2, currentReplicas: 1, conditions: [blind] }
     await platform.api.patch(place.path('horizontalpodautoscalers/api/status'), { status })
     assert.equal((await statesOf(place, 'horizontalpodautoscaler api'))['stable'], false)
     await create(platform, place, 'services', service('front', { app: 'api' }))
