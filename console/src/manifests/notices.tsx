@@ -97,7 +97,7 @@ export function DriftList({
             {drift.manager !== undefined && <Name text={`by ${drift.manager}`} max={60} />}{' '}
             <Time at={drift.sinceMs} />:{' '}
             <code class="field-path">
-              <Name text={drift.fields.join(', ')} max={600} />
+              <Name text={drift.fields.join(', ') || 'deleted'} max={600} />
             </code>
           </li>
         ))}

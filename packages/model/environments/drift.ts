@@ -1,6 +1,6 @@
 /** What differs in an environment from what was deployed there last. */
 import { or, shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { isTrue, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { Environment } from './declaration.ts'
 import { type Group, hasServed, type Running, type RunningCluster, toVersions } from './running.ts'
 
@@ -9,6 +9,7 @@ const toDrift = shape({
   namespace: or(textOf, ''),
   name: textOf,
   fields: textsOf,
+  deleted: isTrue,
   manager: or(textOf, 'Something else'),
 })
 
@@ -19,10 +20,13 @@ export function driftIn(
   drift: readonly JsonObject[],
 ): JsonObject[] {
   const own = drift.flatMap((each) => {
-    const { account, namespace, name, fields, manager } = toDrift(each)
+    const { account, namespace, name, fields, deleted, manager } = toDrift(each)
     if (!accounts.includes(account) || !(regions?.includes(namespace) ?? true)) return []
     const what = fields.length > 1 ? `${fields.length} fields` : (fields[0] ?? 'it')
-    return [{ ...each, text: `${manager} has changed ${what} of ${name}.` }]
+    const text = deleted
+      ? `${manager} has deleted ${name}.`
+      : `${manager} has changed ${what} of ${name}.`
+    return [{ ...each, text }]
   })
   return [...own, ...clusters.flatMap(driftOf)]
 }

@@ -242,9 +242,11 @@ function viewsOf(live: KubeObject, drifted: readonly FieldDrift[]): DriftView[] 
     )
     .map(({ manager, time, fieldsV1 }) => ({ manager, time, paths: ownedPaths(fieldsV1) }))
     .toSorted((one, other) => (other.time ?? '').localeCompare(one.time ?? ''))
-  const byWriter = Map.groupBy(drifted, ({ path }) =>
-    writers.find(({ paths }) => paths.some((owned) => isSameField(owned, path))),
-  )
+  const byWriter = Map.groupBy(drifted, ({ path }) => {
+    const writerOf = (isSame: (owned: string, path: string) => boolean) =>
+      writers.find(({ paths }) => paths.some((owned) => isSame(owned, path)))
+    return writerOf(isSameField) ?? writerOf(isAlikeField)
+  })
   const foreign = [...byWriter].filter(
     ([writer]) => writer === undefined || !controllers.test(writer.manager),
   )
@@ -264,6 +266,12 @@ function viewsOf(live: KubeObject, drifted: readonly FieldDrift[]): DriftView[] 
 function isSameField(owned: string, path: string): boolean {
   const plain = owned.replaceAll(/,[^\]]*\]/g, ']')
   return plain === path || plain.startsWith(`${path}.`) || path.startsWith(`${plain}.`)
+}
+
+/** Of lists whose entries the API server tells apart by other keys. */
+function isAlikeField(owned: string, path: string): boolean {
+  const bare = (text: string) => text.replaceAll(/\[[^\]]*\]/g, '')
+  return path.includes('[') && bare(owned) === bare(path)
 }
 
 const salt = randomBytes(16)
