@@ -19,8 +19,11 @@ export function withoutPasswords(text: string): string {
   return text.replace(addressPassword, `$1${mask}`)
 }
 
+/** Members of Kubernetes' manifests that say where a secret is, and hold none. */
+const secretReference = /(?:[Kk]ey|[Ss]ecret)Ref$|^secretName$/
+
 export function looksSecret(name: string): boolean {
-  return secretName.test(name)
+  return secretName.test(name) && !secretReference.test(name)
 }
 
 export function looksSecretHeader(name: string): boolean {

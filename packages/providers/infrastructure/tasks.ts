@@ -79,6 +79,7 @@ export class Tasks {
   /** The end of the last task by what operations are ordered by, which is mostly the application. */
   readonly #ends = new Map<string, Promise<void>>()
   readonly #queued = new Map<string, Promise<void>>()
+  readonly #noted = new Map<string, Pick<OperationTask, 'history' | 'status'>>()
   readonly #closing = new AbortController()
 
   constructor(options: TaskOptions) {
@@ -157,7 +158,11 @@ export class Tasks {
 
   /** See docs/contracts/infrastructure.md#operations; undefined when it is unknown. */
   view(id: string): JsonObject | undefined {
-    return this.#statements.get.all(id).map(toTask).map(toView)[0]
+    const stored = this.#statements.get.all(id).map(toTask)[0]
+    if (stored === undefined) return undefined
+    // Notes of what runs are not recorded one by one.
+    const running = stored.status.completed ? undefined : this.#noted.get(id)
+    return toView(running === undefined ? stored : { ...stored, ...running })
   }
 
   subjectOf(id: string): { user: string; applications: string[]; accounts: string[] } | undefined {
@@ -200,6 +205,7 @@ export class Tasks {
       })
       .finally(() => {
         this.#queued.delete(task.id)
+        this.#noted.delete(task.id)
         for (const name of names) if (this.#ends.get(name) === end) this.#ends.delete(name)
       })
     this.#queued.set(task.id, end)
@@ -360,6 +366,10 @@ export class Tasks {
   #note(task: OperationTask, phase: string, status: string): void {
     task.history.push({ phase, status })
     task.status = { ...task.status, phase, status }
+    this.#noted.set(task.id, {
+      history: [...task.history],
+      status: { ...task.status, completed: false },
+    })
   }
 
   #store(task: OperationTask): void {

@@ -6,6 +6,7 @@ import { type ApiError, isApiError } from '../api/api-error.ts'
 import type { ObjectPlace, WriteOptions } from '../api/cluster-api.ts'
 import { isBuiltInGroup } from '../kinds.ts'
 import { annotationOf, fieldManager, writtenByAnnotation } from '../manifests/annotations.ts'
+import { describeDuplicates } from '../manifests/duplicates.ts'
 import { withField } from '../manifests/edit.ts'
 import { threeWayPatch } from '../manifests/three-way-patch.ts'
 import { lastAppliedOf } from '../manifests/versions.ts'
@@ -242,7 +243,8 @@ async function applyOnce(
   const { api } = running.account
   const place = preparedPlace(prepared)
   const { strategy, isPlanned } = prepared
-  if (strategy.clientSide || prepared.hasDuplicates) return applyFromClient(running, prepared, live)
+  if (strategy.clientSide || hasDuplicates(prepared, live))
+    return applyFromClient(running, prepared, live)
   const force = strategy.serverSide !== 'conflicts-fail'
   if (live !== undefined) await takeOver(running, prepared, live)
   // With its id, an object that was replaced meanwhile is not touched; with a version that none has, neither is one that is new.
@@ -264,6 +266,15 @@ async function applyOnce(
       throw error
     return apply(true)
   }
+}
+
+/** Also where the last apply had some: the API server cannot tell which of them went. */
+export function hasDuplicates(
+  prepared: Pick<PreparedManifest, 'hasDuplicates'>,
+  live: KubeObject | undefined,
+): boolean {
+  const applied = live === undefined ? undefined : lastAppliedOf(live)
+  return prepared.hasDuplicates || (applied !== undefined && describeDuplicates(applied).length > 0)
 }
 
 async function takeOver(
@@ -334,7 +345,7 @@ export async function applyFromClient(
     )
   const byWhole = () => api.patch(place, patch('whole'), { ...options, type: 'merge' })
   // Entries with equal keys would be merged into one.
-  if (prepared.hasDuplicates) return byWhole()
+  if (hasDuplicates(prepared, live)) return byWhole()
   try {
     return await api.patch(place, patch('by-key'), { ...options, type: 'strategic' })
   } catch (error) {

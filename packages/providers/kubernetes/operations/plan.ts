@@ -12,7 +12,7 @@ import { withoutFieldsOf } from '../manifests/managed-fields.ts'
 import { type Reference, referencesIn } from '../manifests/references.ts'
 import { isSecret } from '../manifests/secrets.ts'
 import type { KubeObject } from '../objects.ts'
-import { applyFromClient, loadLive, preparedPlace } from './apply.ts'
+import { applyFromClient, hasDuplicates, loadLive, preparedPlace } from './apply.ts'
 import { deployedApplications, describeDeployProblems } from './deploy.ts'
 import { defineManifestOperation, type ManifestRun } from './parts.ts'
 import { type Preparation, prepare } from './prepare.ts'
@@ -167,7 +167,7 @@ async function dryRun(
       options,
     )
   }
-  if (strategy.clientSide || prepared.hasDuplicates)
+  if (strategy.clientSide || hasDuplicates(prepared, live))
     return applyFromClient(running, prepared, live, { dryRun: true })
   const force = strategy.serverSide !== 'conflicts-fail'
   const dropped =

@@ -128,7 +128,7 @@ async function strictRefusal(
 
 function unknownFieldsIn(message: string): string[] {
   const strict = [...message.matchAll(/unknown field "([^"]+)"/g)].map(([, path = '']) => path)
-  if (strict.length > 0) return [...new Set(strict)]
+  if (strict.length > 0) return [...new Set(strict)].sort()
   return [...message.matchAll(/\.(\S+): field not declared in schema/g)].map(
     ([, path = '']) => path,
   )

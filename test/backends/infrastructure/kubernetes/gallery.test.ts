@@ -81,8 +81,9 @@ async function appliedByKubectl(
   return found
 }
 
+/** Also what a job without labels copies from its pods. */
 const ours =
-  /^(?:artifact|moniker)\.spinnaker\.io\/|^app\.kubernetes\.io\/(?:name|managed-by)$|last-applied-configuration$|^fairlead\/|^deployment\.kubernetes\.io\//
+  /job-name$|controller-uid$|^(?:artifact|moniker)\.spinnaker\.io\/|^app\.kubernetes\.io\/(?:name|managed-by)$|last-applied-configuration$|^fairlead\/|^deployment\.kubernetes\.io\//
 
 /** As it is, without what servers and Fairlead note, and with the names of the request. */
 async function read(

@@ -390,7 +390,11 @@ const scenarios: Readonly<Record<string, Scenario>> = {
         job('im', undefined, { container: { image: 'run-forever:2' } }),
         /image cannot change once it exists \(run-forever:1 to run-forever:2\).*generateName.*logs/,
       ],
-      [address('None'), address('10.96.3.4'), /clusterIP.*None to 10\.96\.3\.4.*address/],
+      [
+        address('10.96.3.3'),
+        address('10.96.3.4'),
+        /clusterIP.*10\.96\.3\.3 to 10\.96\.3\.4.*address/,
+      ],
       [role('a'), role('b'), /roleRef\.name.*\(a to b\).*rights/],
       [claim('ReadWriteOnce'), claim('ReadWriteMany'), /accessModes.*new claim under another name/],
     ] as const
