@@ -89,7 +89,7 @@ export class Renaming {
   }
 
   /** Roles that name what gets another name: they no longer allow it. */
-  rolesNaming({ manifest, kind, namespace }: NamedManifest): string[] {
+  #rolesNaming({ manifest, kind, namespace }: NamedManifest): string[] {
     return this.#manifests.flatMap((other) => {
       if (other.kind.name !== 'role' && other.kind.name !== 'clusterRole') return []
       if (other.namespace !== '' && other.namespace !== namespace) return []
@@ -110,7 +110,7 @@ export class Renaming {
     const finder = finderOf(named)
     if (finder !== undefined) return `${finder} looks it up by this name`
     if (!references.some(({ use }) => use === 'bound')) return 'nothing in this request binds it'
-    const [role] = this.rolesNaming(named)
+    const [role] = this.#rolesNaming(named)
     if (role !== undefined) return role
     const place = this.#placeNaming(named)
     return place && `${place.owner} also names it in ${place.path}`
