@@ -1,8 +1,8 @@
 /** Shapes of published products: deployed by a stage as `kubectl apply --server-side` does, and deleted without a rest. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import {
   fieldAt,
   type JsonObject,
@@ -13,9 +13,12 @@ import { parseYamlStream } from '../../../../packages/base/json/yaml.ts'
 import { manifestsOf } from '../../../../packages/providers/kubernetes/manifests/input.ts'
 import type { ControlPlane } from '../../../support/kubernetes.ts'
 import { startPlatform } from '../../../support/kubernetes-platform.ts'
+import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { waitFor, waitUntil } from '../../../support/wait-until.ts'
 
 const folder = join(import.meta.dirname, 'gallery')
+const home = createFolder('gallery')
+after(() => removeFolder(home))
 
 /** Config maps and secrets that get the names of versions, by product; all others keep theirs. */
 const renamed: Readonly<Record<string, readonly string[]>> = {
@@ -71,12 +74,12 @@ async function appliedByKubectl(
   plane: ControlPlane,
   file: string,
   manifests: readonly JsonObject[],
-): Promise<unknown[]> {
+): Promise<unknown> {
   const path = join(folder, file)
   const apply = () => plane.kubectl('apply', '--server-side', '-f', path).catch(() => undefined)
   // Definitions are served a moment after they are created.
   await waitFor(apply, `kubectl to apply ${file}`)
-  const found = await Promise.all(manifests.map((manifest) => read(plane, manifest, [])))
+  const found = await read(plane, manifests, [])
   await plane.kubectl('delete', '--ignore-not-found', '--grace-period=0', '-f', path)
   return found
 }
@@ -85,29 +88,28 @@ async function appliedByKubectl(
 const ours =
   /job-name$|controller-uid$|^(?:artifact|moniker)\.spinnaker\.io\/|^app\.kubernetes\.io\/(?:name|managed-by)$|last-applied-configuration$|^fairlead\/|^deployment\.kubernetes\.io\//
 
-/** As it is, without what servers and Fairlead note, and with the names of the request. */
+/** Objects as they are, without what servers and Fairlead note, and with the names of the request. */
 async function read(
   plane: ControlPlane,
-  manifest: JsonObject,
+  manifests: readonly JsonObject[],
   versions: readonly JsonObject[],
 ): Promise<unknown> {
-  const kind = String(manifest['kind'])
-  const group = String(manifest['apiVersion']).replace(/\/?v\d\w*$/, '')
-  const metadata = objectOf(manifest['metadata'])
-  const version = versions.find(
-    ({ type, name }) =>
-      name === metadata['name'] &&
-      String(type).toLowerCase() === `kubernetes/${kind.toLowerCase()}`,
-  )
-  const name = String(version?.['reference'] ?? metadata['name'])
-  const namespace =
-    metadata['namespace'] === undefined ? [] : ['--namespace', String(metadata['namespace'])]
-  const resource = group === '' ? kind : `${kind}.${group}`
-  const { stdout } = await plane.kubectl('get', resource, name, ...namespace, '-o', 'json')
+  const items = manifests.map((manifest) => {
+    const { apiVersion, kind } = manifest
+    const { name, namespace } = objectOf(manifest['metadata'])
+    const type = `kubernetes/${String(kind)}`.toLowerCase()
+    const version = versions.find(
+      (each) => each['name'] === name && String(each['type']).toLowerCase() === type,
+    )
+    return { apiVersion, kind, metadata: { name: version?.['reference'] ?? name, namespace } }
+  })
+  const file = join(home, 'objects.json')
+  writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
+  const { stdout } = await plane.kubectl('get', '-f', file, '-o', 'json')
+  const found = objectsOf(objectOf(JSON.parse(stdout))['items']).map(cleaned)
   const text = versions.reduce(
-    (shown, each) =>
-      shown.replaceAll(`"${String(each['reference'])}"`, `"${String(each['name'])}"`),
-    JSON.stringify(cleaned(JSON.parse(stdout))),
+    (shown, { reference, name }) => shown.replaceAll(`"${String(reference)}"`, `"${String(name)}"`),
+    JSON.stringify(found),
   )
   return JSON.parse(text)
 }
