@@ -214,7 +214,14 @@ async function endWave(
     let state = ''
     const live = await pollUntil(running, { limitMs: waveMs }, async () => {
       const found = await loadLive(running.account, prepared)
-      if (found === undefined) return prepared.objectName === undefined ? {} : undefined
+      // A job may be collected as soon as it has ended.
+      if (
+        found === undefined &&
+        (prepared.objectName === undefined || prepared.kind.name === 'job')
+      )
+        return {}
+      if (found === undefined)
+        throw new Error(`${subject} was deleted meanwhile, so that the next wave is not deployed.`)
       const verdict = await loadVerdict(running.account, found, prepared.resource)
       if (verdict.state === 'failed')
         throw new Error(
