@@ -990,6 +990,21 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
     },
   ],
   [
+    'a template with a lost variable',
+    {
+      type: 'templatedPipeline',
+      schema: 'v2',
+      template: { reference: `spinnaker://${templateId}`, type: 'front50/pipelineTemplate' },
+      variables: { gone: 1 },
+    },
+    /no variables/,
+  ],
+  [
+    'a template without the type of an instance',
+    { schema: 'v2', template: { reference: `spinnaker://${templateId}` }, stages: [] },
+    /"type": "templatedPipeline"/,
+  ],
+  [
     'stage references as numbers',
     {
       stages: [

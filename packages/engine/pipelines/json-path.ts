@@ -10,7 +10,7 @@ import { RegexError } from '@fairlead/base/regex/regex-syntax.ts'
 import { type JSONPathQuery, type JSONValue, jsonpath } from 'json-p3'
 import { LRUCache } from 'lru-cache'
 import { filterFunctions, pathFunctions } from './path-functions.ts'
-import { PathError, type PathText, toStandardPath } from './path-text.ts'
+import { PathArgument, PathError, type PathText, toStandardPath } from './path-text.ts'
 
 const longestPath = 2000
 /** Levels that `..` goes down. */
@@ -43,6 +43,9 @@ let work: Work
 export function valueAt(document: unknown, path: string, spend: (steps: number) => void): unknown {
   const found = compile(path)
   if (found instanceof PathError) return undefined
+  const args = found.call?.args.map((each) =>
+    each instanceof PathArgument ? valueAt(document, each.path, spend) : each,
+  )
   const regexMeter = createRegexMeter()
   work = {
     spend,
@@ -62,9 +65,9 @@ export function valueAt(document: unknown, path: string, spend: (steps: number) 
   if (values.length > mostValues) spend(Number.POSITIVE_INFINITY)
   const value = found.isDefinite ? values[0] : values.length === 0 ? undefined : values
   const { call } = found
-  return call === undefined || value === undefined
+  return call === undefined || args === undefined || value === undefined
     ? value
-    : pathFunctions[call.name]?.(value, call.args)
+    : pathFunctions[call.name]?.(value, args)
 }
 
 function queried({ steps }: Compiled, document: unknown): unknown[] {
@@ -98,6 +101,10 @@ function compileNew(path: string): Compiled | PathError {
     const text = toStandardPath(path)
     if (text.call !== undefined && !Object.hasOwn(pathFunctions, text.call.name))
       throw new PathError(`calls "${text.call.name}()", which is no function of paths`)
+    for (const each of text.call?.args ?? []) {
+      const wrong = each instanceof PathArgument ? compile(each.path) : undefined
+      if (wrong instanceof PathError) throw wrong
+    }
     const steps = environment.compile(text.query)
     meterSteps(steps)
     return { ...text, steps, isDefinite: steps.singularQuery() }

@@ -20,7 +20,9 @@ export const pathFunctions: Readonly<Record<string, PathFunction>> = {
   first: (value) => (Array.isArray(value) ? value[0] : undefined),
   last: (value) => (Array.isArray(value) ? value.at(-1) : undefined),
   index: (value, [at]) => (Array.isArray(value) ? value.at(Number(at)) : undefined),
-  concat: (value, args) => [...(Array.isArray(value) ? value : [value]), ...args].join(''),
+  // At an object, only the arguments are joined.
+  concat: (value, args) =>
+    [...(isList(value) ? value : isObject(value) ? [] : [value]), ...args].join(''),
   append: (value, args) => (Array.isArray(value) ? [...value, ...args] : undefined),
 }
 

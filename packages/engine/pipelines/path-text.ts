@@ -6,6 +6,15 @@ export interface PathCall {
   readonly args: readonly unknown[]
 }
 
+/** A path whose value is an argument: `$.concat("https://ci.example", $.href)`. */
+export class PathArgument {
+  readonly path: string
+
+  constructor(path: string) {
+    this.path = path
+  }
+}
+
 export interface PathText {
   /** As RFC 9535 takes it. */
   readonly query: string
@@ -147,10 +156,14 @@ class PathScanner {
   }
 
   #readArguments(): unknown[] {
-    return this.#readValues(')')
+    return this.#readValues(')', () => {
+      const [path] = this.#take(/\$[^,()]*/y) ?? []
+      return path && new PathArgument(path.trim())
+    })
   }
 
-  #readValues(end: string): unknown[] {
+  /** @param readOther A value that is no literal */
+  #readValues(end: string, readOther: () => unknown = () => undefined): unknown[] {
     const values: unknown[] = []
     for (;;) {
       this.#take(/[\s,]+/y)
@@ -159,8 +172,13 @@ class PathScanner {
         return values
       }
       const text = this.#take(quoted)?.[0] ?? this.#take(numberOrWord)?.[0]
-      if (text === undefined) throw this.#unexpected()
-      values.push(/^['"]/.test(text) ? text.slice(1, -1).replace(/\\(.)/g, '$1') : JSON.parse(text))
+      const other = text === undefined ? readOther() : undefined
+      if (text === undefined && other === undefined) throw this.#unexpected()
+      if (text === undefined) values.push(other)
+      else
+        values.push(
+          /^['"]/.test(text) ? text.slice(1, -1).replace(/\\(.)/g, '$1') : JSON.parse(text),
+        )
     }
   }
 

@@ -55,6 +55,7 @@ export const webhook = calls.pipeline(
       {
         choices: ['getMethod', 'locationHeader', 'webhookResponse'],
         default: 'getMethod',
+        onlyChoices: true,
       },
     ),
     text('statusUrlJsonPath', 'webhookResponse: path of the status address in the response.'),

@@ -122,6 +122,13 @@ const errors: Readonly<Record<string, Case>> = {
     place: 'stages[0].clusters[0].strategy',
     says: /must be one of redblack, .*; it is "redblak"/,
   },
+  'a place of the status address that is none': {
+    body: {
+      stages: [{ type: 'webhook', url: 'https://a.example', statusUrlResolution: 'GetMethod' }],
+    },
+    place: 'stages[0].statusUrlResolution',
+    says: /must be one of getMethod/,
+  },
   'a required field under a misspelt name': {
     body: { stages: [{ type: 'pipeline', name: 'Child', pipelin: 'p1' }] },
     place: 'stages[0].pipelin',
@@ -506,4 +513,25 @@ test("a duplicate name is rejected with its pipeline's id", async (t) => {
         'To update it, send its "id", "an-id"; to save another one, choose another name.',
     )
   }
+})
+
+test('variables of an instance are compared with those of its template', async (t) => {
+  const backends = await startBackends(t, everything)
+  const variables = [
+    { name: 'image', type: 'string' },
+    { name: 'replicas', type: 'int', defaultValue: 1 },
+  ]
+  const { id } = await save(backends, { ...inTemplate({}), variables }, '/v2/pipelineTemplates')
+  const found = await findingsOf(backends, {
+    type: 'templatedPipeline',
+    schema: 'v2',
+    template: { reference: `spinnaker://${id}` },
+    variables: { replicas: 'many', imag: 'web:1' },
+  })
+  assert.deepEqual(
+    found.map(({ severity, place }) => `${severity} ${place}`),
+    ['error variables', 'error variables', 'warning variables.imag'],
+  )
+  const says = found.map(({ message }) => message).join(' ')
+  assert.match(says, /"image" has no value.*"replicas" must be of type int.*Use one of image/)
 })

@@ -42,6 +42,8 @@ for (const [path, value] of [
   ['$.nums.min()', 1],
   ['$.nums.avg()', 2],
   ['$.nums.sum()', 6],
+  ['concat("https://a.example/", $.one.b.c, \'?x\')', 'https://a.example/2?x'],
+  ['$.labels[0].name.concat("-", $.one.a)', 'x-1'],
   ['$.nums.index(-1)', 2],
   ['$.one.keys()', ['a', 'b']],
   ['$.unknown[?(@.a)]', undefined],

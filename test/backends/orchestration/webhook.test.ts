@@ -111,6 +111,19 @@ test('orchestration-scenario 169: a webhook follows its work by the address in t
   assert.equal(at(stage, 'context', 'webhook', 'monitor', 'progressMessage'), 'all built')
 })
 
+test('a number that is named as a status is no percentage', async (t) => {
+  const { url } = await startOutside(t, { '/': [[200], [200, { code: 0 }], [200, { code: 1 }]] })
+  const engine = await startEngine(t, { outside: loopback })
+  const settings = {
+    url: `${url}/`,
+    method: 'GET',
+    waitForCompletion: true,
+    statusJsonPath: '$.code',
+    successStatuses: '1',
+  }
+  await runStage(engine, settings, 'SUCCEEDED')
+})
+
 test('orchestration-scenario 170: a percentage is progress', async (t) => {
   const { url, calls } = await startOutside(t, {
     '/': [[200], [200, { done: 40 }], [200, { done: 100 }]],

@@ -6,7 +6,15 @@ import {
   warningAt,
 } from '@fairlead/base/findings/document-finding.ts'
 import { list, shape } from '@fairlead/base/json/shape.ts'
-import { isTrue, type JsonObject, listOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  isTrue,
+  type JsonObject,
+  listOf,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
+import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import {
@@ -23,6 +31,7 @@ import { type Caller, itself } from '@fairlead/ports/caller.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
 import { typesOfDefinition, typesOfRecord } from '../../notifications/warnings.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
+import { describeVariables } from '../submission/template-instance.ts'
 import { environmentFindings } from './environment-findings.ts'
 import { expressionFaults } from './expression-findings.ts'
 import { findsImages } from './stage-contents.ts'
@@ -179,11 +188,38 @@ async function templateFindings(
 ): Promise<DocumentFinding[]> {
   const old = ports.executions.runsOtherStages ? undefined : versionOneProblem(pipeline)
   if (old !== undefined) return [errorAt('type', old)]
-  const template = isTemplateInstance(pipeline) ? storedTemplate(referenceOf(pipeline)) : undefined
+  if (pipeline['template'] !== undefined && pipeline['type'] === undefined)
+    return [
+      warningAt(
+        'type',
+        'It names a template and is no instance of it, so it has no stages of its own: write "type": "templatedPipeline".',
+      ),
+    ]
+  const reference = isTemplateInstance(pipeline) ? storedTemplate(referenceOf(pipeline)) : undefined
   // What is an expression is known once a variable has a value.
-  if (template === undefined || template.name.includes('${')) return []
-  const found = await ports.definitions.template(template, caller).catch(() => true)
-  return found ? [] : [errorAt('template', `The template "${template.name}" does not exist.`)]
+  if (reference === undefined || reference.name.includes('${')) return []
+  const template = await ports.definitions.template(reference, caller).catch(() => null)
+  if (template === null) return []
+  if (template === undefined)
+    return [errorAt('template', `The template "${reference.name}" does not exist.`)]
+  const names = objectsOf(template['variables']).map(({ name }) => String(name))
+  return [
+    ...describeVariables(template, pipeline).map((problem) =>
+      errorAt('variables', `A variable of the template is not in order: ${problem}.`),
+    ),
+    ...Object.keys(objectOf(pipeline['variables'])).flatMap((name) =>
+      names.includes(name)
+        ? []
+        : [
+            warningAt(
+              `variables.${name}`,
+              names.length === 0
+                ? 'The template has no variables.'
+                : describeChoice(name, 'a variable of the template', names),
+            ),
+          ],
+    ),
+  ]
 }
 
 async function definitionFindings(

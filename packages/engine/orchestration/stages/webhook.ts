@@ -288,7 +288,9 @@ async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
   const path = settings.statusJsonPath
   if (path === undefined) return ended('SUCCEEDED', called, seen)
   const value = statusAt(body, path)
-  const percentage = typeof value === 'boolean' ? undefined : numberOf(value)
+  // A number is a percentage, unless the author names it as a status.
+  const isNamed = hasLists(settings) && statusOf(settings, value) !== 'RUNNING'
+  const percentage = typeof value === 'boolean' || isNamed ? undefined : numberOf(value)
   if (percentage !== undefined) {
     const shown = { ...seen, ...understood, percentComplete: percentage, resolvedValue: percentage }
     return percentage === 100 ? ended('SUCCEEDED', called, shown) : again(shown)

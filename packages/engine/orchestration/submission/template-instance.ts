@@ -1,5 +1,11 @@
 /** Expansion of an instance of a pipeline template of the second schema. */
-import { isObject, type JsonObject, listOf, objectOf } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  type JsonObject,
+  listOf,
+  objectOf,
+  objectsOf,
+} from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import {
   inheritedFields,
@@ -95,21 +101,28 @@ const typeChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 /** The values of all variables: those of the instance, else the defaults of the template. */
 function bindVariables(template: JsonObject, instance: JsonObject): JsonObject {
-  const given = objectOf(instance['variables'])
-  const bound = new Map(Object.entries(given))
-  const problems: string[] = []
-  for (const variable of listOf(template['variables']).filter(isObject)) {
-    const name = String(variable['name'])
-    if (!bound.has(name) && variable['defaultValue'] !== undefined)
-      bound.set(name, variable['defaultValue'])
-    const problem = findProblem(name, variable, bound.get(name))
-    if (problem !== undefined) problems.push(problem)
-  }
+  const problems = describeVariables(template, instance)
   if (problems.length > 0)
     throw new StageError([
       `The variables of the template are not in order: ${problems.join('; ')}.`,
     ])
-  return Object.fromEntries(bound)
+  return boundVariables(template, instance)
+}
+
+function boundVariables(template: JsonObject, instance: JsonObject): JsonObject {
+  const defaults = objectsOf(template['variables']).flatMap(({ name, defaultValue }) =>
+    defaultValue === undefined ? [] : [[String(name), defaultValue]],
+  )
+  return { ...Object.fromEntries(defaults), ...objectOf(instance['variables']) }
+}
+
+/** Variables of a template that an instance gives no value, or one of a wrong type. */
+export function describeVariables(template: JsonObject, instance: JsonObject): string[] {
+  const bound = boundVariables(template, instance)
+  return objectsOf(template['variables']).flatMap((variable) => {
+    const name = String(variable['name'])
+    return findProblem(name, variable, Object.hasOwn(bound, name) ? bound[name] : undefined) ?? []
+  })
 }
 
 function findProblem(
