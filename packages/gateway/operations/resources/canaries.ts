@@ -27,7 +27,7 @@ import {
 } from '../demands.ts'
 import type { HttpMethod, Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { withFindings } from './findings.ts'
+import { findingsQuery, Saved, withFindings } from './findings.ts'
 
 const CanaryConfig = model(
   'CanaryConfig',
@@ -88,9 +88,10 @@ const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
   configuration.post('createCanaryConfigUsingPOST', configPath, 'Create a canary configuration', {
     demands: createsCanaryConfig,
     description: andWarnings,
+    query: { configurationAccountName, ...findingsQuery },
     body: CanaryConfig,
     handle: (request, platform) => save(request, platform, 'POST', '/canaryConfig'),
-    answer: SavedCanaryConfig,
+    answer: z.union([SavedCanaryConfig, Saved]),
   }),
   configuration.get('getCanaryConfigUsingGET', `${configPath}/{id}`, 'Get a canary configuration', {
     demands: readsCanaryConfig,
@@ -105,10 +106,11 @@ const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
     {
       demands: updatesCanaryConfig,
       description: andWarnings,
+      query: { configurationAccountName, ...findingsQuery },
       body: CanaryConfig,
       handle: (request, platform) =>
         save(request, platform, 'PUT', pathTo`/canaryConfig/${request.path['id'] ?? ''}`),
-      answer: SavedCanaryConfig,
+      answer: z.union([SavedCanaryConfig, Saved]),
     },
   ),
   configuration.remove(
@@ -129,7 +131,8 @@ async function save(
   path: string,
 ): Promise<unknown> {
   checkServicePresent(platform, 'kayenta')
-  const { query, body } = request
+  const { findings: _asked, ...query } = request.query
+  const { body } = request
   const answer = await request.json('kayenta', { method, path, query, body })
   return withFindings(request, platform, 'canary-config', body, answer)
 }

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { get, operationsWith, post } from '../declare.ts'
 import { open, readsApplication, sharedKnowledge, writesNotifications } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { withFindings } from './findings.ts'
+import { findingsQuery, Saved, withFindings } from './findings.ts'
 
 const settingsPath = '/notifications/{type}/{application}'
 
@@ -46,7 +46,9 @@ export const notificationOperations: Operation[] = [
     description:
       'Replaces the notification settings of an application. With the type `global`, those of all; for administrators. The header ' +
       '`X-Fairlead-Warnings` names kinds that nothing delivers; characters beyond ASCII are percent-encoded.',
+    query: findingsQuery,
     body: { schema: AnyObject, shown: NotificationSettings, required: true },
+    answer: Saved.optional(),
     handle: async (request, platform) => {
       await changeSettings(request, { method: 'POST', body: request.body })
       return withFindings(request, platform, 'notifications', request.body)

@@ -18,7 +18,7 @@ import {
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { checkList } from '../upstream-shape.ts'
-import { andWarnings, withFindings } from './findings.ts'
+import { andWarnings, findingsQuery, Saved, withFindings } from './findings.ts'
 
 const change = operationsWith({ answer: nothing })
 const ofApplication = operationsWith({ core: true, demands: readsApplication })
@@ -68,8 +68,10 @@ export const strategyOperations: Operation[] = [
   change.post('saveStrategyUsingPOST', '/strategies', 'Save a strategy', {
     demands: writesDefinitions,
     description: `Creates a deployment strategy, or replaces the one with the same id.${andWarnings}`,
+    query: findingsQuery,
     body: { schema: AnyObject, shown: Pipeline, required: true },
     handle: (request, platform) => save(request, platform, 'POST', '/strategies'),
+    answer: Saved.optional(),
   }),
   change.post('moveStrategyUsingPOST', '/strategies/move', 'Rename a strategy', {
     demands: writesApplicationInBody,
@@ -79,10 +81,11 @@ export const strategyOperations: Operation[] = [
   change.put('updateStrategyUsingPUT', '/strategies/{id}', 'Update a strategy', {
     demands: writesDefinitions,
     description: andWarnings.trim(),
+    query: findingsQuery,
     body: { schema: AnyObject, shown: Pipeline, required: true },
     handle: (request, platform) =>
       save(request, platform, 'PUT', pathTo`/strategies/${request.path['id'] ?? ''}`),
-    answer: Pipeline,
+    answer: z.union([Pipeline, Saved]),
   }),
   change.remove(
     'deleteStrategyUsingDELETE',
