@@ -142,6 +142,10 @@ security.oauth2.enabled: true
     'user-configured-url-restrictions: {rejectLocalhost: false, rejectVerbatimIps: false, allowedHostnamesRegex: ".*[.]example", excludedDomains: [corp.example], rejectedIps: []}\n',
     '',
   ),
+  'services that are switched off, with examples in them': own(
+    'kayenta: {newrelic: {enabled: false, accounts: [{name: n, apiKey: xxxx, applicationKey: xxxx}]}, prometheus: {enabled: false, accounts: [{name: p}]}}\njenkins: {enabled: false, masters: [{name: j, address: YOUR_JENKINS}]}\n',
+    '',
+  ),
   'roles of fiat': inGate(
     'auth: {enabled: true, groupMembership: {service: external}, permissions: {provider: {application: aggregate}}}\nfiat: {session-filter: {enabled: false}, restrictApplicationCreation: true, legacyFallback.enabled: false}\n',
     'auth.permissions.provider',

@@ -43,6 +43,7 @@ function bindKey(key: string, schema: z.ZodType, context: BindContext): unknown 
   const node = findNode(context.root, path)
   const notes = notesOf(schema)
   if (notes.effect === 'none') return undefined
+  if (usedWith.test(key) && isSwitchedOff(path, context)) return schema.parse(undefined)
   const before = context.problems.length
   const value = node && new NodeReader(context, key).read(node, schema, path)
   if (context.problems.length > before) return schema.parse(undefined)
@@ -51,6 +52,14 @@ function bindKey(key: string, schema: z.ZodType, context: BindContext): unknown 
   for (const issue of parsed.error.issues)
     context.problems.push(toProblem(context, path, value, issue))
   return schema.parse(undefined)
+}
+
+/** Lists of what a service is used with: nothing reads them, and what is wrong in them, while it is switched off. */
+const usedWith = /\.(?:accounts|masters|searches|subscriptions)$/
+
+function isSwitchedOff(path: readonly string[], { root }: BindContext): boolean {
+  const flag = findNode(root, [...path.slice(0, -1), 'enabled'])
+  return flag?.kind === 'scalar' && truthOf(flag.text) === false
 }
 
 /** Reads one setting; everything that is not text or map or list as wanted is left for the schema to refuse. */
