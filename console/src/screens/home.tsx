@@ -1,6 +1,6 @@
 /** Home: what waits for the reader, what runs, what failed, and what was deployed. */
 
-import { type JsonObject, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { scalarOf } from '@fairlead/base/json/values.ts'
 import { labelOf } from '@fairlead/model/environments/images.ts'
 import { inOrder } from '@fairlead/model/environments/order.ts'
 import type { ComponentChildren, VNode } from 'preact'

@@ -60,8 +60,7 @@ test('objects-scenario 128 products are deployed as kubectl does it, and go with
         ({ version }) => version !== '',
       )
       assert.deepEqual(versions.map(({ name }) => name).sort(), renamed[product] ?? [])
-      const found = await Promise.all(manifests.map((manifest) => read(plane, manifest, versions)))
-      assert.deepEqual(found, wanted)
+      assert.deepEqual(await read(plane, manifests, versions), wanted)
       await removeAll(platform, manifests)
     })
   }
