@@ -272,7 +272,7 @@ test('apps on a cluster', async (t) => {
 
     const detached = await cli('run', '--detach', '--service', 'web', '--', 'node', 'report.js')
     assert.equal(detached.code, 0, detached.stderr)
-    await platform.ends(detached.stdout.trim())
+    await platform.finish(detached.stdout.trim())
     const jobs = await api.list(pathOf('Job'))
     const report = jobs.find((each) => textsOf(containerOf(each)['command']).includes('report.js'))
     assert.ok(report !== undefined)

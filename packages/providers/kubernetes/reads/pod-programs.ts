@@ -236,12 +236,14 @@ function toJobManifest(workload: KubeObject, { namespace, shared, order }: JobPa
     lifecycle: _lifecycle,
     ...container
   } = main
+  const { 'pod-template-hash': _hash, ...labels } = workload.metadata.labels ?? {}
   const name = `${workload.metadata.name.slice(0, 48)}-run-${randomBytes(3).toString('hex')}`
   const deadline = timeoutSeconds ?? (isAttached ? longestAttachedSeconds : undefined)
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
-    metadata: { name, namespace },
+    // What removes all that its application has finds it by its labels, too.
+    metadata: { name, namespace, labels },
     spec: {
       backoffLimit: 0,
       ttlSecondsAfterFinished: keptSeconds[isAttached ? 'attached' : 'detached'],
