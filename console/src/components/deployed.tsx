@@ -48,7 +48,8 @@ export function useLandscape(screen: string) {
     /** Whether the application declares the environment, or a pipeline of it deploys there. */
     const reaches = (application: string, environment: string) => {
       const key = application.toLowerCase()
-      const isOwn = (pipeline: { application: string }) => pipeline.application.toLowerCase() === key
+      const isOwn = (pipeline: { application: string }) =>
+        pipeline.application.toLowerCase() === key
       return (
         declared.get(key)?.some(({ name }) => name === environment) ??
         (pipelines ?? []).some(

@@ -33,6 +33,8 @@ interface LogViewProps {
   /** The place of the text in all output, and the way to the rest. */
   readonly startByte?: number
   readonly firstLine?: number
+  /** Number of the line in view at first, unless the address names one. */
+  readonly openAt?: number | undefined
   readonly hasEarlier?: boolean
   readonly readEarlier?: () => void
   /** Reads on from a line that is not in the text. */
@@ -110,7 +112,7 @@ type Look = ReturnType<typeof useLog>['look']
 
 /** What is shown of an output, and what is in view of it. */
 function useLog(box: Box, props: LogViewProps) {
-  const { text, startByte, firstLine, find, readAt } = props
+  const { text, startByte, firstLine, openAt, find, readAt } = props
   const last = useRef<LogText>(undefined)
   const log = useMemo(
     () => toLogText(text, startByte, firstLine, last.current),
@@ -119,7 +121,11 @@ function useLog(box: Box, props: LogViewProps) {
   last.current = log
   const { query } = useLocation()
   const change = useQueryChange()
-  const named = /^\d{1,15}$/.test(query['line'] ?? '') ? Number(query['line']) : undefined
+  const opened = useMemo(
+    () => log.lines.find(({ number }) => number === openAt)?.byte,
+    [log, openAt],
+  )
+  const named = /^\d{1,15}$/.test(query['line'] ?? '') ? Number(query['line']) : opened
   const chosen = named === undefined ? undefined : lineAtByte(log, named)?.byte
   const { shown, isFolded, setFolded } = useFolds(log)
   const { follows, setFollows, onScroll } = useFollowing(box, chosen === undefined, props)

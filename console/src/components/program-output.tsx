@@ -9,9 +9,10 @@ interface OutputProps extends OutputPlace {
   /** The first byte of the line that is marked, as the address has it. */
   readonly line: string | undefined
   readonly isEnded?: boolean
+  readonly openAt?: number | undefined
 }
 
-export function ProgramOutput({ line, isEnded = false, ...place }: OutputProps) {
+export function ProgramOutput({ line, openAt, isEnded = false, ...place }: OutputProps) {
   const byte = line !== undefined && /^\d+$/.test(line) ? Number(line) : undefined
   const { output, error, readEarlier, readAt } = useOutput(place, byte)
   if (output === undefined)
@@ -31,6 +32,7 @@ export function ProgramOutput({ line, isEnded = false, ...place }: OutputProps) 
         {...shown}
         name={place.id}
         isEnded={isEnded}
+        openAt={openAt}
         readEarlier={() => act(`Read earlier output of ${place.id}`, readEarlier)}
         readAt={readAt}
         find={nextByte === undefined ? undefined : (query) => findInOutput(place, query)}

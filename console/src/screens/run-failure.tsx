@@ -1,5 +1,6 @@
 /** Why a run has failed: the cause, the last output of what failed, and what changed since the last success. */
 
+import type { Cause } from '@fairlead/base/causes/cause.ts'
 import { scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
@@ -25,7 +26,14 @@ import { stepWords } from '../model/names.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import { deployedBy, type GroupPlace, outputOf } from '../model/stage-output.ts'
 import { useStageActions } from './execution-actions.tsx'
-import { instancesIn, Output, ProgramTail, placeLinks, useNotUp } from './stage-output.tsx'
+import {
+  CauseLines,
+  instancesIn,
+  Output,
+  ProgramTail,
+  placeLinks,
+  useNotUp,
+} from './stage-output.tsx'
 
 const loadFailedObjects = async () =>
   (await import('../manifests/stage-manifests.tsx')).FailedObjects
@@ -56,18 +64,18 @@ export function RunFailure({ depth = 0, ...props }: FailureProps & { readonly de
   // Until it is known that no child pipeline says more.
   const isFound = child === undefined || body !== undefined || error !== undefined
   return (
-    <Cause {...props}>
+    <FailurePanel {...props}>
       {isFound && (
         <div class="cause-parts">
-          <LastOutput execution={execution} path={path} />
+          <LastOutput execution={execution} path={path} cause={failure.cause} />
           <SinceSuccess execution={execution} />
         </div>
       )}
-    </Cause>
+    </FailurePanel>
   )
 }
 
-function Cause({
+function FailurePanel({
   run,
   execution,
   failure,
@@ -119,22 +127,31 @@ function Cause({
 function LastOutput({
   execution: { id, application },
   path,
+  cause,
 }: {
   execution: Execution
   path: readonly Stage[]
+  cause: Cause | undefined
 }) {
   const [top, leaf] = [path[0] as Stage, path.at(-1) as Stage]
   const output = outputOf(path.toReversed())
   const provider = scalarOf(leaf.context['cloudProvider'])
   const isOfManifests = hasManifests(useCloudProviders(), provider)
   const [place] = deployedBy(path)
+  const found = cause?.line === undefined ? undefined : cause
+  const whole = output && {
+    href: to.execution(id, { stage: top.id, tab: 'log' }),
+    link: 'Whole output',
+  }
+  if (found !== undefined)
+    return (
+      <Part title={`Line ${found.line} of the output`} {...whole}>
+        <CauseLines cause={found} name={titleOf(top)} />
+      </Part>
+    )
   if (output !== undefined) {
     return (
-      <Part
-        title="Last output"
-        href={to.execution(id, { stage: top.id, tab: 'log' })}
-        link="Whole output"
-      >
+      <Part title="Last output" {...whole}>
         <Output output={output} name={titleOf(top)} isTail />
       </Part>
     )

@@ -1,5 +1,6 @@
 /** What a stage has written, or its last lines; and where what its messages name leads. */
 
+import type { Cause } from '@fairlead/base/causes/cause.ts'
 import { objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
@@ -29,22 +30,32 @@ interface OutputProps {
   readonly isEnded?: boolean
   /** The line in the address. */
   readonly line?: string | undefined
+  /** Number of the line in view at first. */
+  readonly openAt?: number | undefined
   /** Only the last lines, read once. */
   readonly isTail?: boolean
 }
 
-export function Output({ output, name, isEnded = true, line, isTail = false }: OutputProps) {
+export function Output({
+  output,
+  name,
+  isEnded = true,
+  line,
+  openAt,
+  isTail = false,
+}: OutputProps) {
   const show = (text: string) =>
     isTail ? (
       <Tail text={text} name={name} />
     ) : (
-      <LogView text={text} name={name} isEnded={isEnded} />
+      <LogView text={text} name={name} isEnded={isEnded} openAt={openAt} />
     )
   if (output.kind === 'text') return show(output.text)
   if (output.kind === 'build')
     return <BuildOutput {...output.build} isEnded={isEnded} show={show} />
   if (isTail) return <ProgramTail program={output.program} name={name} />
-  return <ProgramOutput key={output.program.id} {...output.program} line={line} isEnded={isEnded} />
+  const shown = { ...output.program, line, isEnded, openAt }
+  return <ProgramOutput key={output.program.id} {...shown} />
 }
 
 type BuildProps = Extract<StageOutput, { kind: 'build' }>['build'] & {
@@ -86,6 +97,25 @@ export function ProgramTail({ program, name }: { program: Program; name: string 
     <Loaded live={live} rows={6}>
       {({ output }) => <Tail text={toText(before?.output ?? output, undefined)} name={name} />}
     </Loaded>
+  )
+}
+
+/** The line that says why, and those around it. */
+export function CauseLines({ cause, name }: { cause: Cause; name: string }) {
+  const { line = 0, text, around } = cause
+  const lines = [...around, { line, text }].toSorted((one, other) => one.line - other.line)
+  return (
+    <pre
+      class="output-tail"
+      role="log"
+      aria-live="off"
+      tabIndex={0}
+      aria-label={`Cause in ${name}`}
+    >
+      {lines.map((each) => (
+        <div key={each.line}>{each.line === line ? <mark>{text}</mark> : each.text || ' '}</div>
+      ))}
+    </pre>
   )
 }
 

@@ -30,6 +30,7 @@ import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf } from '../model/deployment.ts'
 import {
+  causeOf,
   type Execution,
   instanceStatus,
   isComplete,
@@ -82,7 +83,8 @@ export function StagePanel(props: StagePanelProps) {
   const change = useQueryChange()
   const name = titleOf(stage)
   const log = logOf([stage, ...inner])
-  const ofLog = { name, line: query['line'], isEnded: isComplete(stage.status) }
+  const openAt = [stage, ...inner].map(causeOf).find((cause) => cause?.line !== undefined)?.line
+  const ofLog = { name, line: query['line'], openAt, isEnded: isComplete(stage.status) }
   const record = { context: stage.context, outputs: stage.outputs }
   const tabs = [
     { id: 'summary', label: 'Summary', body: () => <Summary {...props} /> },
