@@ -59,6 +59,15 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
     const said =
       /0 of 1 instances of shop-crash-v001 are up; .*code 3.* It failed to start [5-9] times in a row\. .*"startLimits".*(\n|\\n)The output of \S+ says why: cannot read its settings/
     assert.match(stage, said)
+    const causes = view.execution.stages.flatMap((each) =>
+      'cause' in each ? [each.cause as JsonObject] : [],
+    )
+    assert.ok(causes.length > 0, 'the stage has the cause')
+    for (const { text, line, stream } of causes)
+      assert.deepEqual(
+        { text, line, stream },
+        { text: 'cannot read its settings', line: 1, stream: 'stdout' },
+      )
     for (const text of [task, top]) assert.match(text.replaceAll('\\"', '"'), said)
     assert.deepEqual(await fleet.cluster('shop-crash'), ['shop-crash-v000', '(shop-crash-v001)'])
     assert.equal((await visit(port)).group, 'shop-crash-v000')

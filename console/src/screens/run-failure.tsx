@@ -143,12 +143,12 @@ function LastOutput({
     href: to.execution(id, { stage: top.id, tab: 'log' }),
     link: 'Whole output',
   }
-  if (found !== undefined)
-    return (
-      <Part title={`Line ${found.line} of the output`} {...whole}>
-        <CauseLines cause={found} name={titleOf(top)} />
-      </Part>
-    )
+  const lines = found && (
+    <Part title={`Line ${found.line} of the output`} {...whole}>
+      <CauseLines cause={found} name={titleOf(top)} />
+    </Part>
+  )
+  if (lines !== undefined && (output !== undefined || place === undefined)) return lines
   if (output !== undefined) {
     return (
       <Part title="Last output" {...whole}>
@@ -166,7 +166,10 @@ function LastOutput({
   // The reason may name one of the instances, whose output is read at once.
   const [named] = instancesIn(path.map(reasonOf).join(' '))
   return place === undefined ? null : (
-    <InstanceOutput application={application} provider={provider} named={named} place={place} />
+    <>
+      {lines}
+      <InstanceOutput application={application} provider={provider} named={named} place={place} />
+    </>
   )
 }
 

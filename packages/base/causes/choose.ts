@@ -13,6 +13,7 @@ import { kindOf } from './kinds.ts'
 import { placeOf } from './places.ts'
 import { anyTool, type Rule, rulesOf, scanLine } from './rules.ts'
 import { refineTool } from './tool-names.ts'
+import { ownTool } from './tool-rules.ts'
 
 export interface KeptLine {
   /** From 1, by arrival. */
@@ -122,7 +123,7 @@ class Search {
 
   #note(tool: string): void {
     this.tools.add(tool)
-    if (tool !== 'exception') this.lastTool = tool
+    if (tool !== 'exception' && tool !== ownTool) this.lastTool = tool
   }
 
   #isNear({ options: { near } }: Rule, line: Line): boolean {
@@ -355,7 +356,7 @@ export function choose(choice: Choice): Cause | undefined {
   const group = chosenGroup(search, { ending, count, hasWords: said !== undefined })
   const [winner] = group
   if (winner === undefined) {
-    const wrapper = search.candidates.find((each) => each.class === 'W')
+    const wrapper = search.candidates.find((each) => each.class === 'W' && each.tool !== ownTool)
     if (said === undefined && wrapper !== undefined)
       return toCause(wrapper, { ...choice, lines, search, more: 0 })
     if (said === undefined) return undefined

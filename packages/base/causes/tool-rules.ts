@@ -53,10 +53,20 @@ const resource = { kind: 'resource' } as const
 const network = { kind: 'network' } as const
 const permission = { kind: 'permission' } as const
 
+/** Lines of Fairlead's own runner, which repeat the command. */
+export const ownTool = 'fairlead'
+
 const something = /\S/
 
 /** In the order in which they are tried, by tool; of the candidates of one tool, the rule that stands first wins. */
 export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow[]])[] = [
+  [
+    ownTool,
+    [
+      ['step ', /^Step \d+ of \d+: /, 'step'],
+      ['failed with ', /^".*" failed with (?:exit code \d+|SIG[A-Z]+)\.$/, 'W'],
+    ],
+  ],
   [
     'kernel',
     [
@@ -721,7 +731,6 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
 
 /** What many tools write; it comes after their own rules. */
 export const generalRules: readonly RuleRow[] = [
-  ['failed with ', /^".*" failed with (?:exit code \d+|SIG[A-Z]+)\.$/, 'N'],
   [
     'ignor|continuing|allowed to fail|retrying|will retry',
     /\bignor(?:ed|ing)\b|\bcontinuing\b|allowed to fail|\bretrying\b|will retry/i,

@@ -31,7 +31,7 @@ jobs:
     tests: { junit: ['reports/*.xml'] }
     publish: { image: shop, version: '1.{number}-{commit}', from: dist }
   failing:
-    steps: [ 'echo before; exit 3', 'echo never', { shell: 'echo cleanup', always: true } ]
+    steps: [ 'echo before; echo "Error: seed file is missing"; exit 3', 'echo never', { shell: 'echo cleanup', always: true } ]
   slow:
     time-limit-minutes: 0.02
     steps: [ 'echo begins; sleep 60' ]
@@ -151,7 +151,11 @@ test('builds of a repository run its steps, and leave files, tests and an image'
 
   const [failed, late] = await Promise.all([builds.build('web/failing'), builds.build('web/slow')])
   assert.equal(failed['result'], 'FAILURE')
-  assert.match(await builds.log('web/failing', 1), /before\n.*exit code 3[\s\S]*cleanup/)
+  assert.match(await builds.log('web/failing', 1), /before\n[\s\S]*exit code 3[\s\S]*cleanup/)
+  const { text, kind, line } = failed['cause'] as JsonObject
+  assert.deepEqual([text, kind], ['Error: seed file is missing', 'configuration'])
+  const lines = (await builds.log('web/failing', 1)).split('\n')
+  assert.equal(lines[Number(line) - 1], text)
   assert.ok(!(await builds.log('web/failing', 1)).includes('never'))
   assert.equal(late['result'], 'FAILURE')
   assert.match(await builds.log('web/slow', 1), /time limit/)
