@@ -28,7 +28,7 @@ const maxTitleLines = 5
 
 /** Literals of lines that matter here. */
 export const testLiterals =
-  '● |) [|fail |failed |error |___ |--- fail|... failed| failed|stdout ----|[error]|0) |1) |2) |3) |4) |5) |6) |7) |8) |9) |rspec .| flaky|] › '
+  '● |) [|fail |fail\t|failed |error |___ |--- fail|... failed| failed|stdout ----|[error]|0) |1) |2) |3) |4) |5) |6) |7) |8) |9) |rspec .| flaky|] › '
 
 export class FailedTests {
   readonly #names = new Map<string, Set<string>>()
