@@ -1,7 +1,7 @@
 /** Executions that have not ended, and those of them that wait for the reader. */
 
 import { textsOf } from '@fairlead/base/json/values.ts'
-import { type Execution, isWaiting, type Stage } from '../model/execution.ts'
+import { type Execution, isWaiting } from '../model/execution.ts'
 import { type ReadParameters, type Refresh, useLive } from './live.ts'
 import { judgeOperation, useAllowed } from './rights.ts'
 import { user } from './session.ts'
@@ -29,7 +29,7 @@ export function useWaiting(
   executions: readonly Execution[] | undefined,
 ): readonly Execution[] | undefined {
   const waiting = executions?.filter(({ stages }) =>
-    stages.some((stage) => isWaiting(stage) && judgesOf(stage) === undefined),
+    stages.some((stage) => isWaiting(stage) && judgesOf(rolesToJudge(stage.context)) === undefined),
   )
   const mayJudge = useAllowed(judgeOperation, waiting?.map(({ application }) => application) ?? [])
   const own = waiting?.filter(({ application }) => mayJudge.get(application))
@@ -44,8 +44,7 @@ export function rolesToJudge(context: Readonly<Record<string, unknown>>): readon
 }
 
 /** Roles of which a judgment needs one, where the user has none of them. */
-export function judgesOf({ context }: Stage): readonly string[] | undefined {
-  const required = rolesToJudge(context)
+export function judgesOf(required: readonly string[]): readonly string[] | undefined {
   const roles = user.value?.roles ?? []
   const may =
     required.length === 0 ||

@@ -7,7 +7,7 @@ import { ApiError, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { usePipelines } from '../api/pipelines.ts'
 import { startOperation, useDenial } from '../api/rights.ts'
-import { user } from '../api/session.ts'
+import { judgesOf } from '../api/waiting.ts'
 import { ActionButton, Button } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
 import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
@@ -327,10 +327,8 @@ interface JudgeProps {
 function Judge({ application, judgment, onDone }: JudgeProps) {
   const { name, instructions, inputs, roles } = judgment
   const right = useDenial({ operation: startOperation, application })
-  const own = user.value?.roles ?? []
-  const isOther =
-    roles.length > 0 && user.value?.isAdmin !== true && !roles.some((role) => own.includes(role))
-  const reason = right ?? (isOther ? `Only ${roles.join(' or ')} may judge this.` : undefined)
+  const judges = judgesOf(roles)
+  const reason = right ?? (judges && `Only ${judges.join(' or ')} may judge this.`)
   const [input, setInput] = useState(inputs.length === 1 ? inputs[0] : undefined)
   const [comment, setComment] = useState('')
   const answer = useRef<'continue' | 'stop'>('continue')
