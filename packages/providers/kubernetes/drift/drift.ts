@@ -264,14 +264,25 @@ function viewsOf(live: KubeObject, drifted: readonly FieldDrift[]): DriftView[] 
 
 /** One within the other; entries of lists may be named by more keys. */
 function isSameField(owned: string, path: string): boolean {
-  const plain = owned.replaceAll(/,[^\]]*\]/g, ']')
+  const plain = withKeys(owned, (keys) => keys.split(',', 1).join(''))
   return plain === path || plain.startsWith(`${path}.`) || path.startsWith(`${plain}.`)
 }
 
 /** Of lists whose entries the API server tells apart by other keys. */
 function isAlikeField(owned: string, path: string): boolean {
-  const bare = (text: string) => text.replaceAll(/\[[^\]]*\]/g, '')
+  const bare = (text: string) => withKeys(text, () => '')
   return path.includes('[') && bare(owned) === bare(path)
+}
+
+/** The path with other keys of its list entries; an opening bracket begins one. */
+function withKeys(path: string, change: (keys: string) => string): string {
+  return path
+    .split(']')
+    .map((part) => {
+      const [before = '', ...keys] = part.split('[')
+      return keys.length === 0 ? before : `${before}[${change(keys.join('['))}`
+    })
+    .join(']')
 }
 
 const salt = randomBytes(16)

@@ -11,7 +11,7 @@ type Filter =
   | { readonly kind: 'select'; readonly holds: (value: unknown) => boolean }
 
 const tokens =
-  /\s*(?:(\.?[A-Za-z_][\w-]*)|(\.?\[\s*"(?:[^"\\]|\\.)*"\s*\]\??)|(\.?\[\s*\d*\s*\]\??)|("(?:[^"\\]|\\.)*")|(==|!=|[|().]))\??/y
+  /\s*(?:(\.?[A-Za-z_][\w-]*)|(\.?\[\s*"(?:[^"\\]|\\.)*"\s*\]\??)|(\.?\[\s*(?:\d+\s*)?\]\??)|("(?:[^"\\]|\\.)*")|(==|!=|[|().]))\??/y
 
 /** @throws {Error} for an expression outside of the subset */
 export function parseJqPath(text: string): readonly Filter[] {
@@ -28,9 +28,10 @@ export function parseJqPath(text: string): readonly Filter[] {
 
 function tokenize(text: string): string[] {
   const words: string[] = []
-  const pattern = new RegExp(tokens)
-  while (pattern.lastIndex < text.trimEnd().length) {
-    const found = pattern.exec(text)
+  const { length } = text.trimEnd()
+  tokens.lastIndex = 0
+  while (tokens.lastIndex < length) {
+    const found = tokens.exec(text)
     if (found === null) throw unsupported(text)
     words.push(found.slice(1).find((group) => group !== undefined) ?? '')
   }
@@ -46,7 +47,7 @@ function unsupported(text: string): Error {
 function parseStep(word: string, text: string): Filter {
   const [, quoted] = /^\.?\[\s*("(?:[^"\\]|\\.)*")\s*\]\??$/.exec(word) ?? []
   if (quoted !== undefined) return { kind: 'step', step: String(JSON.parse(quoted)) }
-  const [isList, index] = /^\.?\[\s*(\d*)\s*\]\??$/.exec(word) ?? []
+  const [isList, index] = /^\.?\[\s*(?:(\d+)\s*)?\]\??$/.exec(word) ?? []
   if (isList !== undefined) return index ? { kind: 'step', step: Number(index) } : { kind: 'each' }
   if (!word.startsWith('.')) throw unsupported(text)
   return { kind: 'step', step: word.slice(1) }
