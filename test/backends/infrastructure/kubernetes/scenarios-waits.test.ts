@@ -267,8 +267,8 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     assert.deepEqual(
       plan.map(({ name, change }) => [name, change]),
       [
-        ['configMap conf', 'create'],
-        ['secret key', 'create'],
+        ['configMap conf-v000', 'create'],
+        ['secret key-v000', 'create'],
         ['service front', 'none'],
         [web, 'update'],
       ],
