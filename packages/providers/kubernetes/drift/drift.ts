@@ -1,6 +1,6 @@
 /** Drift: what deployed objects no longer have of their manifests (docs/contracts/kubernetes.md#plans-and-drift). */
 import { createHash, randomBytes } from 'node:crypto'
-import { type JsonObject, parseObject, textOf } from '@fairlead/base/json/values.ts'
+import { fieldAt, type JsonObject, parseObject, textOf } from '@fairlead/base/json/values.ts'
 import { noMoniker } from '@fairlead/base/names/moniker.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { OwnResource } from '../../infrastructure/model.ts'
@@ -9,7 +9,12 @@ import { isApiError } from '../api/api-error.ts'
 import type { ApiResource, ObjectPlace } from '../api/cluster-api.ts'
 import type { DeployedName } from '../deployed-objects.ts'
 import { builtInKinds, formatFullName, kindOfManifest, parseKind, printKind } from '../kinds.ts'
-import { annotationOf, fieldManager, trafficAnnotation } from '../manifests/annotations.ts'
+import {
+  annotationOf,
+  fieldManager,
+  lastAppliedAnnotation,
+  trafficAnnotation,
+} from '../manifests/annotations.ts'
 import { templateMetadata, withField, withoutField } from '../manifests/edit.ts'
 import { type FieldSet, managedFieldsOf } from '../manifests/managed-fields.ts'
 import { monikerOf } from '../manifests/moniker.ts'
@@ -142,6 +147,8 @@ async function driftOf(
 ): Promise<OwnResource[]> {
   const applied = lastAppliedOf(listed)
   if (applied === undefined) return []
+  const appliedElsewhere = foreignApplyOf(account, listed)
+  if (appliedElsewhere !== undefined) return [appliedElsewhere]
   const manifest = withDataOfTexts(applied)
   // Lists have the preferred version, in which fields may have other names.
   const version = textOf(manifest['apiVersion']) ?? listed.apiVersion
@@ -167,6 +174,30 @@ async function driftOf(
       ...(note !== undefined && { note }),
     },
   }))
+}
+
+const lastAppliedField = `f:${lastAppliedAnnotation}`
+
+/** Another client has applied a manifest of its own, in place of the one that was deployed. */
+function foreignApplyOf(account: KubernetesAccount, live: KubeObject): OwnResource | undefined {
+  const entry = managedFieldsOf(live).find(
+    ({ manager, fieldsV1 }) =>
+      !manager.startsWith(fieldManager) &&
+      fieldAt(fieldsV1, 'f:metadata', 'f:annotations', lastAppliedField) !== undefined,
+  )
+  if (entry === undefined) return undefined
+  const { manager, time = null, fieldsV1 } = entry
+  const view = {
+    account: account.settings.name,
+    namespace: live.metadata.namespace ?? '',
+    name: formatFullName(account.kinds.kindOf(kindOfManifest(live)), live.metadata.name),
+    manager,
+    since: time,
+    fields: ownedPaths(fieldsV1).filter((path) => !path.endsWith(lastAppliedAnnotation)),
+    changes: [],
+    note: 'Another client has applied a manifest of its own.',
+  }
+  return { account: account.settings.name, moniker: monikerOf(live), view }
 }
 
 /** The object as another deployment of the manifest would make it; the manifest, where the API server refuses to say. */
