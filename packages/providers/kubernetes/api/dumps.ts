@@ -7,16 +7,37 @@ const longestValue = 120
 export function withoutDumps(message: string): string {
   const [head = ''] = message.split(/\n(?=@@|[ \t]*[{}]|[ \t]+[\w.*&]+\{)/)
   let kept = ''
-  for (let at = 0; at < head.length; ) {
-    const open = head.indexOf('{', at)
-    if (open < 0) return kept + head.slice(at)
-    const end = endOfBraces(head, open)
-    const before = head.slice(at, open)
-    const isLong = end - open > longestValue || /[\w\])]$/.test(before)
-    kept += isLong ? `${before.replace(/(?<![\w.*&[\]])[\w.*&[\]]+$/, '')}…` : head.slice(at, end)
-    at = end
+  let at = 0
+  for (let next = nextValue(head, 0); next !== undefined; next = nextValue(head, at)) {
+    const before = head.slice(at, next.start)
+    const isTyped = head[next.start] === '{' && /[\w\])]$/.test(before)
+    const isLong = next.end - next.start > longestValue || isTyped
+    const shown = isTyped ? before.replace(/(?<![\w.*&[\]])[\w.*&[\]]+$/, '') : before
+    kept += isLong ? `${shown}…` : head.slice(at, next.end)
+    at = next.end
   }
-  return kept
+  return kept + head.slice(at)
+}
+
+interface ValueSpan {
+  readonly start: number
+  readonly end: number
+}
+
+/** The next text in quotes, or value in braces. */
+function nextValue(text: string, from: number): ValueSpan | undefined {
+  const open = text.slice(from).search(/["{]/)
+  if (open < 0) return undefined
+  const start = from + open
+  return { start, end: text[start] === '{' ? endOfBraces(text, start) : endOfQuotes(text, start) }
+}
+
+function endOfQuotes(text: string, open: number): number {
+  for (let at = open + 1; at < text.length; at++) {
+    if (text[at] === '\\') at++
+    else if (text[at] === '"') return at + 1
+  }
+  return text.length
 }
 
 /** The index after the brace that closes the one at `open`; texts in quotes do not count. */

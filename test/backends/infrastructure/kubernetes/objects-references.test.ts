@@ -505,6 +505,10 @@ const messages: readonly (readonly [string, string])[] = [
     'errors:\n  .spec.a: duplicate entries for key [name="A"]',
     'errors:\n  .spec.a: duplicate entries for key [name="A"]',
   ],
+  [
+    `patch: Invalid value: "map[a:{\\"b\\":\\"${'x'.repeat(200)}]": unknown field "spec.a"`,
+    'patch: Invalid value: …: unknown field "spec.a"',
+  ],
   ['value {"a":1} stays', 'value {"a":1} stays'],
 ]
 
