@@ -160,7 +160,7 @@ export function describeImmutableChange({
 }
 
 function rootOf(field: string): string {
-  return field.replace(/\[.*$/, '')
+  return field.split('[', 1)[0] ?? ''
 }
 
 function isBelow(path: string, root: string): boolean {

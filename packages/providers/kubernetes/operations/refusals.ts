@@ -129,9 +129,11 @@ async function strictRefusal(
 function unknownFieldsIn(message: string): string[] {
   const strict = [...message.matchAll(/unknown field "([^"]+)"/g)].map(([, path = '']) => path)
   if (strict.length > 0) return [...new Set(strict)].sort()
-  return [...message.matchAll(/\.(\S+): field not declared in schema/g)].map(
-    ([, path = '']) => path,
-  )
+  return message.split('\n').flatMap((line) => {
+    const end = line.indexOf(': field not declared in schema')
+    if (end < 0) return []
+    return [line.slice(line.lastIndexOf(' ', end - 1) + 1, end).replace(/^\./, '')]
+  })
 }
 
 interface Schemas {
@@ -159,7 +161,7 @@ async function schemasOf({ account }: ManifestRun, resource: ApiResource): Promi
 
 /** The field of the schema that is written most alike; undefined where none is. */
 function nearestField({ all, root }: Schemas, path: string): string | undefined {
-  const keys = path.match(/[^.[\]]+|\[[^\]]*\]/g) ?? []
+  const keys = path.match(/[^.[\]]+/g) ?? []
   const written = keys.at(-1) ?? ''
   let schema = root
   for (const key of keys.slice(0, -1)) schema = schemaBelow(all, schema, key)
@@ -173,7 +175,8 @@ function schemaBelow(
   key: string,
 ): JsonObject | undefined {
   const whole = resolved(all, schema)
-  const next = key.startsWith('[')
+  // `0` or `name="main"` is an entry of a list.
+  const next = /^\d+$|=/.test(key)
     ? whole?.['items']
     : (propertiesOf(whole)[key] ?? whole?.['additionalProperties'])
   return isObject(next) ? next : undefined
