@@ -121,7 +121,10 @@ test('a number that is named as a status is no percentage', async (t) => {
     statusJsonPath: '$.code',
     successStatuses: '1',
   }
-  await runStage(engine, settings, 'SUCCEEDED')
+  const id = await engine.run({
+    stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }],
+  })
+  await passUntil(engine, id, { seconds: 15, status: 'SUCCEEDED' })
 })
 
 test('orchestration-scenario 170: a percentage is progress', async (t) => {
