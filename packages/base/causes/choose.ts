@@ -1,31 +1,12 @@
 /** Chooses the line that says why, of the lines that a reader has kept. docs/contracts/causes.md#choice. */
-import {
-  type Cause,
-  type CauseKind,
-  type CauseStream,
-  cutAround,
-  type Ending,
-  maxText,
-} from './cause.ts'
-import { type CleanLine, cleanLine, maskForms } from './clean-line.ts'
+import { type Cause, type CauseKind, cutAround, type Ending, maxText } from './cause.ts'
+import { cleanLine, type KeptLine, type Line, maskForms } from './clean-line.ts'
 import { describeEnding, signalOf } from './exits.ts'
 import { kindOf } from './kinds.ts'
 import { placeOf } from './places.ts'
 import { anyTool, type Rule, rulesOf, scanLine } from './rules.ts'
 import { refineTool } from './tool-names.ts'
 import { ownTool } from './tool-rules.ts'
-
-export interface KeptLine {
-  /** From 1, by arrival. */
-  readonly number: number
-  readonly stream: CauseStream
-  /** Without control characters. */
-  readonly plain: string
-}
-
-export interface Line extends KeptLine, CleanLine {
-  readonly at: number
-}
 
 interface Choice {
   /** Ascending, with gaps. */

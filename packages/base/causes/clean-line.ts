@@ -1,4 +1,5 @@
 /** A line of output without what terminals, collectors and build tools put around its text. */
+import type { CauseStream } from './cause.ts'
 
 /** Rules see so much of the beginning and of the end of a long line. */
 const headLength = 2_000
@@ -32,6 +33,18 @@ export interface CleanLine {
   /** Process, step or host that wrote it, as far as the line says so. */
   readonly lane: string
   readonly level?: Level
+}
+
+export interface KeptLine {
+  /** From 1, by arrival. */
+  readonly number: number
+  readonly stream: CauseStream
+  /** Without control characters. */
+  readonly plain: string
+}
+
+export interface Line extends KeptLine, CleanLine {
+  readonly at: number
 }
 
 /** Times, kernel, syslog; the first group is the step of a build, the second a process. */

@@ -1,5 +1,5 @@
 /** The place that a message names, else the first frame of its trace in files of the user. */
-import type { Line } from './choose.ts'
+import type { Line } from './clean-line.ts'
 
 /** In the message itself. */
 const named: readonly RegExp[] = [

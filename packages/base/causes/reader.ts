@@ -1,7 +1,7 @@
 /** Reads an output once, in pieces, and keeps the lines that may say why it failed, with what stands around them. */
 import type { Cause, CauseStream, Ending } from './cause.ts'
-import { choose, type KeptLine } from './choose.ts'
-import { cleanLine, squeeze, withoutControls } from './clean-line.ts'
+import { choose } from './choose.ts'
+import { cleanLine, type KeptLine, squeeze, withoutControls } from './clean-line.ts'
 import { FailedTests } from './failed-tests.ts'
 import { classOf, type Scan, scanLine } from './rules.ts'
 

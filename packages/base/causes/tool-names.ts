@@ -1,5 +1,5 @@
 /** The tool that a line is of, by what it says and what stands around it. */
-import type { Line } from './choose.ts'
+import type { Line } from './clean-line.ts'
 import { anyTool } from './rules.ts'
 
 /** By the text of an exception. */

@@ -111,7 +111,7 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
     'go',
     [
       ['too many errors', /too many errors$/, 'N'],
-      ['_test.go:', /^\s+\S+_test\.go:\d+:/, 'B', test],
+      ['test.go:', /^\s+\S+_test\.go:\d+:/, 'B', test],
       ['.go:', /^[^\s:][^\s:]*\.go:\d+:(?:\d+:)? /, 'B', code],
       ['panic: ', /^\s*panic: /, 'B', code],
       [

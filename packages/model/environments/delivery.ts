@@ -122,7 +122,10 @@ export function factsOf(view: unknown): RunFacts {
 }
 
 /** What an analysis deploys for itself is gone when it ends. */
-export function isOfCanary({ parentStageId }: RunStage, stages: ReadonlyMap<string, RunStage>): boolean {
+export function isOfCanary(
+  { parentStageId }: RunStage,
+  stages: ReadonlyMap<string, RunStage>,
+): boolean {
   const parent = parentStageId === undefined ? undefined : stages.get(parentStageId)
   return parent !== undefined && (parent.type === 'kayentaCanary' || isOfCanary(parent, stages))
 }
