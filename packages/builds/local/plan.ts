@@ -1,5 +1,6 @@
 /** The order of one build for its runner, and the places of both in the working directory. */
 import type { BuildStep, ServiceContainer } from './job-definition.ts'
+import type { ImageDefaults } from './sources/image-defaults.ts'
 
 /** Files and folders in the working directory of the runner. */
 export const planFile = 'plan.json'
@@ -40,11 +41,4 @@ export interface PlannedSource {
   readonly commit: string
   /** Without credentials. */
   readonly url: string
-}
-
-/** The command is for `sh`; folders of programs come first in `PATH`. */
-export interface ImageDefaults {
-  readonly command: string | undefined
-  readonly environment: Readonly<Record<string, string>>
-  readonly programs: readonly string[]
 }

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { BuilderError } from '@fairlead/base/outside/builder-process.ts'
-import type { ImageDefaults } from '../plan.ts'
+import type { ImageDefaults } from './image-defaults.ts'
 
 export interface ContainerfileAction extends ImageDefaults {
   readonly kind: 'containerfile'

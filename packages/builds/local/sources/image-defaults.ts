@@ -2,7 +2,13 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BuilderError } from '@fairlead/base/outside/builder-process.ts'
-import type { ImageDefaults } from '../plan.ts'
+
+/** The command is for `sh`; folders of programs come first in `PATH`. */
+export interface ImageDefaults {
+  readonly command: string | undefined
+  readonly environment: Readonly<Record<string, string>>
+  readonly programs: readonly string[]
+}
 
 /** @param path `PATH` of the build, which programs of this machine are found by @throws {BuilderError} where nothing says what runs */
 export function writeImageFile(
