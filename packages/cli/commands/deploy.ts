@@ -76,7 +76,10 @@ export const deploy = defineCommand({
         ...(uploaded === undefined
           ? { image: await lastImage(client, application, environment) }
           : { source: uploaded.source }),
-        ...(commit !== undefined && { commit: `${commit.sha}${commit.isDirty ? '-dirty' : ''}` }),
+        ...(commit !== undefined && {
+          commit: `${commit.sha}${commit.isDirty ? '-dirty' : ''}`,
+          commitDetails: commit.details,
+        }),
       })
     }
     const started =

@@ -31,6 +31,14 @@ export interface Commit {
   readonly sha: string
   /** Something in the folder is not committed. */
   readonly isDirty: boolean
+  readonly details: {
+    /** Its first line. */
+    readonly message: string
+    readonly author: string
+    readonly timestamp: string
+    /** Undefined: none is checked out, or another revision is meant. */
+    readonly branch: string | undefined
+  }
 }
 
 type Ignores = (path: string) => boolean
@@ -67,10 +75,17 @@ export async function listFolder(folder: string): Promise<ListedFolder> {
 /** Undefined: the folder is in no repository, or the repository has no commit. */
 export async function findCommit(folder: string, revision = 'HEAD'): Promise<Commit | undefined> {
   try {
-    const sha = (await git(folder, ['rev-parse', '--verify', `${revision}^{commit}`])).trim()
+    const format = ['--no-patch', '--format=%H%n%an%n%cI%n%s']
+    const shown = await git(folder, ['show', ...format, `${revision}^{commit}`])
+    const [sha = '', author = '', timestamp = '', message = ''] = shown.split('\n')
+    const branch = revision === 'HEAD' ? await git(folder, ['branch', '--show-current']) : ''
     const isDirty =
       revision === 'HEAD' && (await git(folder, ['status', '--porcelain', '--', '.'])).trim() !== ''
-    return { sha, isDirty }
+    return {
+      sha,
+      isDirty,
+      details: { message, author, timestamp, branch: branch.trim() || undefined },
+    }
   } catch {
     return undefined
   }

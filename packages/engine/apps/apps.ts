@@ -94,10 +94,16 @@ export interface DeploymentOrder extends AppOrder {
   readonly source: string | undefined
   /** Of the source, with `-dirty` where files had changed since. */
   readonly commit: string | undefined
+  readonly commitDetails?: CommitDetails | undefined
   readonly message: string | undefined
   /** Whether what was edited elsewhere is written over. */
   readonly overwrite: boolean
 }
+
+/** As Git tells them. */
+type CommitDetails = Readonly<
+  Partial<Record<'message' | 'author' | 'branch' | 'timestamp', string | undefined>>
+>
 
 export interface RollbackOrder {
   readonly application: string
@@ -154,6 +160,7 @@ interface RunOrder {
   readonly image: string
   readonly file: string
   readonly message: string | undefined
+  readonly commit?: JsonObject | undefined
   /** The definition that runs, under the id of the stored one. */
   readonly definition: JsonObject
 }
@@ -217,7 +224,11 @@ export class Apps implements AppRevisions {
         ]
     const stages = build === undefined ? deployment : after([build], deployment)
     const run = await this.#start(
-      { here, kind, image, file, message, definition: { ...definition, stages } },
+      {
+        ...{ here, kind, image, file, message },
+        commit: describeCommit(order),
+        definition: { ...definition, stages },
+      },
       as,
     )
     return { ...toPlanView(planned), ...run }
@@ -978,7 +989,7 @@ export class Apps implements AppRevisions {
   }
 
   async #start(order: RunOrder, as: Caller): Promise<JsonObject> {
-    const { here, kind, image, file, message, definition } = order
+    const { here, kind, image, file, message, commit, definition } = order
     const { application, environment } = here
     const { options } = this.#engine
     const executionId = options.nextId()
@@ -989,7 +1000,7 @@ export class Apps implements AppRevisions {
       type: 'manual',
       user,
       parameters: { image, release: String(kind === 'deployment' || kind === 'promotion') },
-      ...definedOf({ description: message }),
+      ...definedOf({ description: message, commit }),
     }
     const run = { executionId, environment, kind, version, image, file, message, user }
     const stored = () => this.#store.addRun(application, { ...run, createdMs: this.#context.now() })
@@ -1090,6 +1101,18 @@ function after(first: readonly JsonObject[], stages: readonly JsonObject[]): Jso
 function requireConfirmation(given: string | undefined, wanted: string, what: string): void {
   if (given !== undefined && given === wanted) return
   throw new PortError(400, `This ${what}: repeat the name "${wanted}" in "confirm".`)
+}
+
+/** As build services report commits. */
+function describeCommit({ commit, commitDetails = {}, branch }: DeploymentOrder) {
+  if (commit === undefined) return undefined
+  const { author: committer, branch: checkedOut = branch, ...details } = commitDetails
+  return definedOf({
+    ...details,
+    committer,
+    branch: checkedOut,
+    sha1: commit.replace('-dirty', ''),
+  })
 }
 
 /** `1a2b3c4`, or `1a2b3c4-dirty`; of a folder without a commit, `folder`. */

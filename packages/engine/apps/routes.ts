@@ -26,6 +26,14 @@ const DeploymentRequest = PlanRequest.extend({
   commit: optional(
     z.string().regex(/^[0-9a-f]{7,64}(-dirty)?$/, 'it must be a commit in hexadecimal digits'),
   ),
+  commitDetails: optional(
+    z.object({
+      message: optional(z.string()),
+      author: optional(z.string()),
+      branch: optional(z.string()),
+      timestamp: optional(z.string()),
+    }),
+  ),
   message,
   overwrite: optional(z.boolean()),
 }).refine(

@@ -188,3 +188,24 @@ export function declaredEnvironments(attribute: unknown): Environment[] | string
   )
   return `The application declares environments that cannot be used. ${faults.join('; ')}.`
 }
+
+/** Where something is deployed. Empty lists: it is not known. */
+export interface DeployedPlace {
+  readonly account?: string | undefined
+  readonly regions: readonly string[]
+  readonly clusters: readonly string[]
+}
+
+/** Whether an environment has this place, as far as it is known. */
+export function isPlacedIn(
+  { accounts, regions, clusters }: Pick<Environment, 'accounts' | 'regions' | 'clusters'>,
+  place: DeployedPlace,
+): boolean {
+  const fits = (own: readonly string[], wanted: readonly string[] | undefined) =>
+    wanted === undefined || own.length === 0 || own.some((each) => wanted.includes(each))
+  return (
+    accounts.includes(place.account ?? '') &&
+    fits(place.regions, regions) &&
+    fits(place.clusters, clusters)
+  )
+}

@@ -1,8 +1,8 @@
 /** Figures of delivery: how often, how fast and how well versions reach an environment, by the runs that deploy them. */
 import { list, or, shape } from '@fairlead/base/json/shape.ts'
-import { numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
-import type { Environment } from './declaration.ts'
+import { type DeployedPlace, type Environment, isPlacedIn } from './declaration.ts'
 import {
   type BuildReference,
   type Commit,
@@ -142,7 +142,6 @@ function deploymentBy(
   const [deployment] = deploymentOf(run, stage)
   if (deployment === undefined) return []
   const { account, images, serverGroups, manifests, run: of } = deployment
-  const names = Object.values(serverGroups).flatMap(textsOf)
   const named = manifests
     .filter(({ hasImages }) => hasImages)
     .map(({ kind, name }) => `${kind} ${name}`.toLowerCase())
@@ -162,7 +161,7 @@ function deploymentBy(
         ...manifests.flatMap(({ namespace }) => namespace ?? []),
       ]),
     ],
-    clusters: [...new Set([...names.map(clusterOf), ...named])].toSorted(),
+    clusters: [...new Set([...clustersOf(serverGroups), ...named])].toSorted(),
   }
   // The build of a run that another one has started is known to that one.
   const sources = deployment.commit === undefined ? parentsOf(run).map(sourceOf) : []
@@ -179,6 +178,27 @@ function parentsOf({
   return parent === undefined
     ? []
     : [{ trigger: parent, stages }, ...parentsOf({ trigger: parent, stages })]
+}
+
+/** Where a stage deploys or rolls back. */
+export function placeOfStage({ context }: RunStage): DeployedPlace {
+  const { account, places, cluster, serverGroups, serverGroupName, rollbackContext } = context
+  const names = [serverGroupName, rollbackContext.rollbackServerGroupName]
+  const regions = Object.keys(serverGroups)
+  return {
+    account,
+    regions: regions.length > 0 ? regions : places,
+    clusters: [
+      ...cluster,
+      ...clustersOf(serverGroups),
+      ...names.flatMap((name) => (name === undefined ? [] : clusterOf(name))),
+    ],
+  }
+}
+
+/** @param serverGroups Names by region */
+export function clustersOf(serverGroups: JsonObject): string[] {
+  return Object.values(serverGroups).flatMap(textsOf).map(clusterOf)
 }
 
 function clusterOf(serverGroup: string): string {
@@ -207,17 +227,6 @@ function rollbackBy({ type, status, context, endTime }: RunStage): DeliveryStep[
 
 /** Undefined: all that is deployed anywhere. */
 export type EnvironmentScope = Pick<Environment, 'accounts' | 'regions' | 'clusters'> | undefined
-
-function isIn(place: EnvironmentScope, { account, regions, clusters }: DeliveryStep): boolean {
-  if (place === undefined) return true
-  const fits = (own: readonly string[], wanted: readonly string[] | undefined) =>
-    wanted === undefined || own.length === 0 || own.some((each) => wanted.includes(each))
-  return (
-    place.accounts.includes(account) &&
-    fits(regions, place.regions) &&
-    fits(clusters, place.clusters)
-  )
-}
 
 type ChangeDraft = { -readonly [Key in keyof Change]: Change[Key] }
 
@@ -274,7 +283,7 @@ interface DeliveryEvent {
 
 /** The deployments of a run to an environment are one, which ends with the last of them. */
 function eventsOf(place: EnvironmentScope, run: RunFacts): DeliveryEvent[] {
-  const own = run.steps.filter((step) => isIn(place, step))
+  const own = run.steps.filter((step) => place === undefined || isPlacedIn(place, step))
   const deployments = own.filter(({ kind }) => kind === 'deployment')
   const rollbacks = own
     .filter(({ kind }) => kind === 'rollback')

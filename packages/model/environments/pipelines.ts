@@ -1,6 +1,7 @@
 /** What pipelines and their runs deploy where. */
 import { list, or, type Reader, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import {
+  definedOf,
   isObject,
   isTrue,
   type JsonObject,
@@ -11,28 +12,27 @@ import {
   textsOf,
 } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
-import type { Environment } from './declaration.ts'
+import { clusterName } from '@fairlead/base/names/moniker.ts'
+import { type DeployedPlace, type Environment, isPlacedIn } from './declaration.ts'
 import { imageKeys, imagesIn } from './images.ts'
-
-interface DeployTarget {
-  readonly account: string | undefined
-  /** Empty: it is not known before the pipeline runs. */
-  readonly regions: readonly string[]
-}
 
 const toPlace = shape({
   account: [textOf, 'account', 'credentials'],
   region: [textOf, 'region', 'namespace', 'namespaceOverride', 'location'],
   regions: textsOf,
   zones: [objectOf, 'availabilityZones'],
+  app: [textOf, 'application'],
+  stack: textOf,
+  detail: [textOf, 'freeFormDetails'],
 })
 
 /** @param fields Of a cluster, or of a stage with manifests */
-export function toTarget(fields: unknown): DeployTarget {
-  const { account, region, regions, zones } = toPlace(fields)
+export function toTarget(fields: unknown): DeployedPlace {
+  const { account, region, regions, zones, app, stack, detail } = toPlace(fields)
   return {
     account,
     regions: region === undefined ? (regions.length > 0 ? regions : Object.keys(zones)) : [region],
+    clusters: app === undefined ? [] : [clusterName({ app, ...definedOf({ stack, detail }) })],
   }
 }
 
@@ -42,7 +42,7 @@ const toDefinition = shape({
 })
 
 /** Targets of clusters, and of stages with manifests. */
-export function targetsOf(pipeline: unknown): DeployTarget[] {
+export function targetsOf(pipeline: unknown): DeployedPlace[] {
   return toDefinition(pipeline).stages.flatMap(({ type, clusters, own }) =>
     type === 'deploy' ? clusters : type === 'deployManifest' ? [own] : [],
   )
@@ -52,7 +52,7 @@ export function targetsOf(pipeline: unknown): DeployTarget[] {
 export function deploysTo(pipeline: unknown, environment: Environment): boolean {
   return (
     hasPromotion(pipeline, environment) ||
-    targetsOf(pipeline).some((target) => isWithin(target, environment))
+    targetsOf(pipeline).some((target) => isPlacedIn(environment, target))
   )
 }
 
@@ -68,13 +68,6 @@ export function promotesTo({ type, context }: RunStage, environment: Environment
 
 function isNamed({ name }: Environment, given = ''): boolean {
   return foldName(given) === foldName(name)
-}
-
-function isWithin({ account = '', regions }: DeployTarget, environment: Environment): boolean {
-  if (!environment.accounts.includes(account)) return false
-  return (
-    regions.length === 0 || regions.some((region) => environment.regions?.includes(region) ?? true)
-  )
 }
 
 export interface BuildReference {
@@ -123,7 +116,14 @@ const sourceFields = {
       : undefined,
 } as const
 
-const toOwnTrigger = shape({ ...sourceFields, user: textOf, hash: textOf, branch: textOf })
+const toOwnTrigger = shape({
+  ...sourceFields,
+  user: textOf,
+  hash: textOf,
+  branch: textOf,
+  /** Of an uploaded folder. */
+  commit: (value) => (isObject(value) ? toCommit(value) : undefined),
+})
 const toParent = shape({ parent: [shape({ trigger: (value) => value }), 'parentExecution'] })
 
 interface RunTrigger extends ShapeOf<typeof toOwnTrigger> {
@@ -298,9 +298,9 @@ export function sourceOf({
     buildNumber,
   } = sources.find((each) => each.buildInfo !== undefined) ?? trigger
   const number = buildInfo?.number ?? buildNumber
-  const { hash, branch } = trigger
+  const { hash, branch, commit = hash === undefined ? undefined : { sha: hash, branch } } = trigger
   return {
     build: number === undefined ? undefined : { server, job, number, url: buildInfo?.url },
-    commit: buildInfo?.commits[0] ?? (hash === undefined ? undefined : { sha: hash, branch }),
+    commit: buildInfo?.commits[0] ?? commit,
   }
 }

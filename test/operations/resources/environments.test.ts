@@ -296,7 +296,7 @@ test('environments of an application in front of a Spinnaker', async (t) => {
     'between two of them there are commits, authors, builds, images, manifests, pipelines, and what holds it up',
     async () => {
       const { body } = await read(platform, 'shop')
-      const { commits, holds, ...promotion } = body.environments[1]?.promotion ?? {}
+      const { commits, holds, conditions, ...promotion } = body.environments[1]?.promotion ?? {}
       assert.deepEqual(promotion, {
         from: 'staging',
         images: [{ image: 'example.org/shop/web', from: '1.0', to: '1.2' }],
@@ -329,6 +329,13 @@ test('environments of an application in front of a Spinnaker', async (t) => {
         [
           ['sha12', 'Two'],
           ['sha11', 'One'],
+        ],
+      )
+      assert.deepEqual(
+        (conditions as Fields[]).map(({ type, state }) => [type, state]),
+        [
+          ['judgment', 'ahead'],
+          ['soakTime', 'ahead'],
         ],
       )
       assert.deepEqual(holds, [

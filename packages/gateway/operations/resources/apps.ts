@@ -62,6 +62,15 @@ const DeploymentRequest = model('AppDeploymentRequest', {
   commit: nonEmpty
     .nullish()
     .describe('Of the folder, for its version; with `-dirty` where files have changed since.'),
+  commitDetails: z
+    .object({
+      message: z.string().nullish(),
+      author: z.string().nullish(),
+      branch: z.string().nullish(),
+      timestamp: z.string().nullish().describe('ISO 8601.'),
+    })
+    .nullish()
+    .describe('What Git tells of the commit, for releases and reviews.'),
   image: nonEmpty
     .nullish()
     .describe('In place of a source: an image that exists, such as shop:7-4f7c2d1.'),

@@ -18,8 +18,8 @@ import {
   toAccounts,
 } from '@fairlead/model/environments/accounts.ts'
 import { type Condition, conditionsOf } from '@fairlead/model/environments/conditions.ts'
-import type { Environment } from '@fairlead/model/environments/declaration.ts'
-import { rollbackTypes } from '@fairlead/model/environments/delivery.ts'
+import { type Environment, isPlacedIn } from '@fairlead/model/environments/declaration.ts'
+import { clustersOf, placeOfStage, rollbackTypes } from '@fairlead/model/environments/delivery.ts'
 import { environmentsOf } from '@fairlead/model/environments/derivation.ts'
 import { changedImages, changedManifests } from '@fairlead/model/environments/difference.ts'
 import { driftIn } from '@fairlead/model/environments/drift.ts'
@@ -34,6 +34,7 @@ import {
   type Run,
   type RunStage,
   toRun,
+  toTarget,
   userOf,
 } from '@fairlead/model/environments/pipelines.ts'
 import {
@@ -303,7 +304,7 @@ function toRunning(
   return { versions: versions.map((version) => withSource(version, sources)), sinceMs, health }
 }
 
-function withSource(version: Version, sources: ServiceFindings['sources']): Version {
+export function withSource(version: Version, sources: ServiceFindings['sources']): Version {
   const source = sources.get(version.image)
   const commit = definedOf({ ...source?.commit, ...version.commit }) as Version['commit']
   return { ...source, ...version, ...(commit?.sha !== undefined && { commit }) }
@@ -345,7 +346,7 @@ function hasDeployed(
 
 /** The last one there, while what it left no longer serves. */
 function rollbackOf(
-  { environment: { accounts }, running }: EnvironmentState,
+  { environment, running }: EnvironmentState,
   { rollbacks }: ServiceFindings,
 ): JsonObject | undefined {
   const [from] = running.rolledBackFrom
@@ -353,10 +354,10 @@ function rollbackOf(
   const found = rollbacks.flatMap((run) =>
     run.stages
       .filter(
-        ({ type, status, context }) =>
-          rollbackTypes.includes(type) &&
-          status === 'SUCCEEDED' &&
-          accounts.includes(context.account ?? ''),
+        (stage) =>
+          rollbackTypes.includes(stage.type) &&
+          stage.status === 'SUCCEEDED' &&
+          isPlacedIn(environment, placeOfStage(stage)),
       )
       .map((stage) => ({ run, stage })),
   )
@@ -388,7 +389,13 @@ async function loadPromotion(
   const [source, target] = [before.running, running].map(
     ({ versions: [version] }) => version && withSource(version, sources),
   )
-  const earlier = deployments.filter(({ account }) => before.environment.accounts.includes(account))
+  const earlier = deployments.filter(({ account, serverGroups }) =>
+    isPlacedIn(before.environment, {
+      account,
+      regions: Object.keys(serverGroups),
+      clusters: clustersOf(serverGroups),
+    }),
+  )
   const between =
     images.length === 0
       ? nothingBetween
@@ -447,28 +454,42 @@ function conditionsIn(
   environment: Environment,
   { from, sinceMs, runs }: { from: string; sinceMs: number | undefined; runs: readonly Run[] },
 ): Condition[] {
-  const [run] = runs.filter((each) => promotionIn(each, environment) !== undefined)
-  const stage = run && promotionIn(run, environment)
-  const inner = run?.stages.filter(({ parentStageId }) => parentStageId === stage?.id) ?? []
-  return conditionsOf(environment, { from, sinceMs, now: Date.now() }, run && { run, inner })
+  const found = runs.flatMap((run) => {
+    const way = wayTo(environment, run)
+    return way === undefined ? [] : [{ run, inner: way.inner }]
+  })
+  return conditionsOf(environment, { from, sinceMs, now: Date.now() }, found[0])
 }
 
-/** The stage of a run that promotes there at present. */
-function promotionIn({ stages }: Run, environment: Environment): RunStage | undefined {
-  return stages.find(
-    (each) =>
-      each.parentStageId === undefined &&
-      ['RUNNING', 'PAUSED'].includes(each.status) &&
-      promotesTo(each, environment),
+const openStatuses = ['RUNNING', 'PAUSED']
+
+/** What a run does now on its way to an environment: with a stage that promotes, or with stages before one that deploys there. */
+function wayTo(
+  environment: Environment,
+  { stages }: Run,
+): { readonly stage: RunStage; readonly inner: readonly RunStage[] } | undefined {
+  const own = stages.filter(({ parentStageId }) => parentStageId === undefined)
+  const current = own.filter(({ status }) => openStatuses.includes(status))
+  const promoting = current.find((stage) => promotesTo(stage, environment))
+  if (promoting !== undefined)
+    return { stage: promoting, inner: stages.filter((each) => each.parentStageId === promoting.id) }
+  const isAhead = own.some(
+    ({ status, type, context }) =>
+      [...openStatuses, 'NOT_STARTED'].includes(status) &&
+      (type === 'deploy' ? context.clusters.map(toTarget) : []).some((target) =>
+        isPlacedIn(environment, target),
+      ),
   )
+  const [stage] = current
+  return isAhead && stage !== undefined ? { stage, inner: own } : undefined
 }
 
 function toPromotionRun(run: Run, environment: Environment): JsonObject[] {
-  const stage = promotionIn(run, environment)
-  if (stage === undefined) return []
-  const judgment = run.stages.find(
-    ({ type, status, parentStageId }) =>
-      type === 'manualJudgment' && status === 'RUNNING' && parentStageId === stage.id,
+  const way = wayTo(environment, run)
+  if (way === undefined) return []
+  const { stage, inner } = way
+  const judgment = inner.find(
+    ({ type, status }) => type === 'manualJudgment' && status === 'RUNNING',
   )
   const { id, name } = run
   return [

@@ -2,7 +2,8 @@
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { definedOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
-import { isOfCanary, rollbackTypes } from '@fairlead/model/environments/delivery.ts'
+import { isPlacedIn } from '@fairlead/model/environments/declaration.ts'
+import { isOfCanary, placeOfStage, rollbackTypes } from '@fairlead/model/environments/delivery.ts'
 import { labelOf } from '@fairlead/model/environments/images.ts'
 import {
   deploymentOf,
@@ -223,7 +224,7 @@ function eventsOf(
       return [
         { ...base, kind: 'build', text: `built by ${build.job ?? 'a build'} #${build.number}` },
       ]
-    const environment = environmentOf(context.account, places)
+    const environment = environmentOf(stage, places)
     if (
       deployingTypes.includes(type) &&
       !isOfCanary(stage, byId) &&
@@ -277,11 +278,10 @@ function judged(
   }
 }
 
-function environmentOf(account = '', places: readonly EnvironmentState[]): string {
-  return (
-    places.find(({ environment }) => environment.accounts.includes(account))?.environment.name ??
-    account
-  )
+function environmentOf(stage: RunStage, places: readonly EnvironmentState[]): string {
+  const own = placeOfStage(stage)
+  const found = places.find(({ environment }) => isPlacedIn(environment, own))
+  return found?.environment.name ?? own.account ?? ''
 }
 
 type Back = ReleaseEvent & { readonly image: string }
@@ -289,10 +289,11 @@ type Back = ReleaseEvent & { readonly image: string }
 /** Of the version that was left, and of the one that serves again. */
 function rollbacksIn(run: Run, places: readonly EnvironmentState[]): Back[] {
   const groups = places.flatMap(({ running }) => running.clusters.flatMap(({ all }) => all))
-  return run.stages.flatMap(({ type, status, endTime, context }) => {
+  return run.stages.flatMap((stage) => {
+    const { type, status, endTime, context } = stage
     if (!rollbackTypes.includes(type) || status !== 'SUCCEEDED') return []
     const { rollbackContext, account, reason: comment } = context
-    const environment = environmentOf(account, places)
+    const environment = environmentOf(stage, places)
     const base = {
       kind: 'rollback' as const,
       environment,

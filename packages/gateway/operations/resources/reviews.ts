@@ -5,8 +5,16 @@ import { shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { isPlacedIn } from '@fairlead/model/environments/declaration.ts'
+import { placeOfStage } from '@fairlead/model/environments/delivery.ts'
 import { imagesIn, labelOf, repositoryOf } from '@fairlead/model/environments/images.ts'
-import { type Run, type RunStage, sourceOf, toRun } from '@fairlead/model/environments/pipelines.ts'
+import {
+  type Run,
+  type RunStage,
+  sourceOf,
+  toRun,
+  toTarget,
+} from '@fairlead/model/environments/pipelines.ts'
 import type { Version } from '@fairlead/model/environments/running.ts'
 import { get, polledByUsers } from '../declare.ts'
 import { readsApplication } from '../demands.ts'
@@ -14,7 +22,12 @@ import { ReviewModel } from '../models/reviews.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { loadBetween, nothingBetween } from './between-versions.ts'
-import { type EnvironmentState, readEnvironments, type ServiceFindings } from './environments.ts'
+import {
+  type EnvironmentState,
+  readEnvironments,
+  type ServiceFindings,
+  withSource,
+} from './environments.ts'
 
 export const reviewOperations: Operation[] = [
   get('getReview', '/applications/{application}/review', 'Review what is about to change', {
@@ -223,10 +236,10 @@ function failureWords(
   const former = findings.runs
     .flatMap(({ stages }) => stages)
     .filter(
-      ({ type, status, context }) =>
-        status === 'SUCCEEDED' &&
-        deployingTypes.includes(type) &&
-        environment.accounts.includes(context.account ?? ''),
+      (stage) =>
+        stage.status === 'SUCCEEDED' &&
+        deployingTypes.includes(stage.type) &&
+        isPlacedIn(environment, placeOfStage(stage)),
     )
     .toSorted((a, b) => (b.endTime ?? 0) - (a.endTime ?? 0))[0]
   const plan = planned.find(({ type }) => deployingTypes.includes(type))
@@ -283,7 +296,11 @@ async function pipelineAfter(run: Run, judgment: RunStage, known: Known): Promis
   const between =
     first === undefined || target?.image === first.image
       ? nothingBetween
-      : await loadBetween(toVersion(first.image, run), target, findings)
+      : await loadBetween(
+          withSource(toVersion(first.image, run), findings.sources),
+          target && withSource(target, findings.sources),
+          findings,
+        )
   const inner = next.filter(({ type }) => type === 'promote')
   const promoted = inner.map(({ context }) => promotionTo(context.to ?? '', known))
   const places_ = [...new Set(certain.map(({ place }) => place))]
@@ -355,7 +372,8 @@ async function deployedBy(
   const found = await Promise.all(
     targets.map(async (fields) => {
       const { account = '', imageId } = toTargetFields(fields)
-      const place = places.find(({ environment }) => environment.accounts.includes(account))
+      const target = toTarget(fields)
+      const place = places.find(({ environment }) => isPlacedIn(environment, target))
       const given =
         imageId === undefined
           ? []
