@@ -94,9 +94,14 @@ async function runUntilShown(page: Page, text: string): Promise<void> {
 }
 
 const streamPath = '/applications/web/executions/events'
-const lists = ['clusters', 'loadBalancers', 'pipelines', 'serverGroups'].map(
-  (kind) => `/applications/web/${kind}`,
-)
+const ofApplication = (...kinds: string[]) => kinds.map((kind) => `/applications/web/${kind}`)
+const canaries = '/v2/canaries/web/executions'
+const infrastructure = ofApplication('environments', 'loadBalancers', 'serverGroups')
+const polled = [
+  ...ofApplication('environments', 'loadBalancers', 'pipelines', 'releases', 'serverGroups'),
+  canaries,
+]
+const lists = [...polled, ...ofApplication('clusters', 'delivery')].sort()
 
 test('a tab reads what has changed', { timeout: 900_000 }, async (t) => {
   const browser = await openChromium(t)
@@ -267,10 +272,7 @@ test('a tab polls what no stream reports', { timeout: 900_000 }, async (t) => {
     await settle(tab)
     await tab.says('Polling')
     await tab.page.clock.fastForward(16_000)
-    assert.deepEqual(await settle(tab), [
-      '/applications/web/loadBalancers',
-      '/applications/web/serverGroups',
-    ])
+    assert.deepEqual(await settle(tab), infrastructure)
   })
 
   await t.test('everything where streams are switched off', async (t) => {
@@ -280,10 +282,7 @@ test('a tab polls what no stream reports', { timeout: 900_000 }, async (t) => {
     await tab.says('Polling')
     await tab.page.clock.fastForward(16_000)
     const reads = (await settle(tab)).filter((path) => path !== streamPath)
-    assert.deepEqual(
-      reads,
-      lists.filter((path) => !path.endsWith('/clusters')),
-    )
+    assert.deepEqual(reads, polled)
   })
 
   await t.test('everything where a proxy keeps the events back', async (t) => {
@@ -297,7 +296,7 @@ test('a tab polls what no stream reports', { timeout: 900_000 }, async (t) => {
     await tab.page.clock.fastForward(16_000)
     assert.deepEqual(
       (await settle(tab)).filter((path) => path !== streamPath),
-      lists.filter((path) => !path.endsWith('/clusters')),
+      polled,
     )
   })
 })

@@ -4,6 +4,7 @@ import { numberOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { CanaryReport, useAnalysis } from '../components/canary-report.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
@@ -13,11 +14,13 @@ import { toReport } from '../model/canary.ts'
 type Analysis = Schemas['CanaryResult']
 
 export function DeliveryDetails({ application }: { application: string }) {
-  const analyses = useLive('/v2/canaries/{application}/executions', {
-    path: { application },
-    query: { limit: 20 },
-  })
-  const configured = useLive('/v2/canaryConfig', { query: { application } }, { refresh: 'slow' })
+  const events = applicationEvents(application, 'executions')
+  const analyses = useLive(
+    '/v2/canaries/{application}/executions',
+    { path: { application }, query: { limit: 20 } },
+    { events },
+  )
+  const configured = useLive('/v2/canaryConfig', { query: { application } }, { refresh: 'open' })
     .reading.value.body
   const names = configured?.map(({ name }) => name).join(', ')
   const none = 'No canary was analysed.'
@@ -50,7 +53,7 @@ function Figures({ application }: { application: string }) {
   const live = useLive(
     '/applications/{application}/delivery',
     { path: { application } },
-    { refresh: 'slow' },
+    { refresh: 'slow', events: applicationEvents(application, 'executions') },
   )
   return (
     <Panel title="The last 30 days">

@@ -96,6 +96,7 @@ const foreign: Record<string, [description: JsonObject, denied: string][]> = {
     [{ name: 'shop', ...source('vault', 'staging') }, vault],
     [{ name: 'shop', ...source('shop', 'prod') }, prod],
   ],
+  deleteVolumes: [[{ cluster: 'vault-web' }, vault]],
   deleteSecurityGroup: [[{ securityGroupName: 'vault' }, vault]],
   runJob: [[{ application: 'vault' }, vault]],
   destroyJob: [[{ application: 'vault', jobName: 'job-1' }, vault]],

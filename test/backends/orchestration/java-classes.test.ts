@@ -54,7 +54,7 @@ const values: readonly [expression: string, value: unknown][] = [
   ["T(java.time.LocalDate).parse('2031-05-01') < T(java.time.LocalDate).now()", true],
   ['T(java.time.LocalDate).now() < new java.util.Date()', failing],
   ['T(java.time.LocalDate).now().getDayOfWeek().toString()', 'TUESDAY'],
-  ['T(java.time.LocalDate).now().dayOfWeek', failing],
+  ['T(java.time.LocalDate).now().dayOfWeek', 'TUESDAY'],
   ['T(java.time.LocalDate).now().getDayOfWeek().getValue()', 2],
   ['T(java.time.LocalDate).now().getDayOfWeek() == T(java.time.DayOfWeek).TUESDAY', true],
   [
