@@ -111,7 +111,6 @@ async function takeAll(): Promise<void> {
       release: 'applications/storefront',
       run: `executions/${run?.id}`,
       editor: `applications/storefront/pipelines/${production?.id}/edit`,
-      home: '',
     })) {
       await page.goto(`${url}/console/${path}`)
       await page.waitForSelector('h1')
