@@ -1,18 +1,15 @@
-/** Deployments of a folder that fail, are slow, or are cancelled: the version before serves, and the reason is named. */
+/** Deployments of a folder that fail or are slow: the version before serves, and the reason is named. */
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import type { JsonObject } from '../../packages/base/json/values.ts'
 import { type CliRun, runCli } from '../support/cli.ts'
 import { startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
-import { runInTerminal } from '../support/terminal.ts'
 import { startUserProxy } from '../support/user-proxy.ts'
-import { waitUntil } from '../support/wait-until.ts'
 
 const program = (name: string, { port = 'process.env.PORT', status = 200, delayMs = 0 } = {}) => `
 const server = require('node:http').createServer((request, response) => {
@@ -88,26 +85,4 @@ test('deployments that fail', async (t) => {
       `app-scenario 43: a health check with status ${status} is named with its host`,
       () => fails(program('wrong', { status }), words),
     )
-
-  await t.test(
-    'app-scenario 47: Ctrl C asks, and a cancelled deployment leaves nothing half done',
-    async () => {
-      write(program('never', { delayMs: 600_000 }), { start: '10m' })
-      const groups = async () =>
-        (await fairlead.read<JsonObject[]>('/applications/site/serverGroups')).length
-      const before = [fairlead.processes().length, await groups()]
-      const terminal = runInTerminal(['deploy'], { env, cwd: folder })
-      await waitUntil(async () => (await groups()) > (before[1] ?? 0), 'the new server group')
-      terminal.type('\u0003')
-      await terminal.read(/cancel it/)
-      terminal.type('\r')
-      assert.ok([1, 130].includes(await terminal.ended), terminal.shown())
-      assert.match(terminal.shown(), /was canceled/)
-      await waitUntil(
-        async () => fairlead.processes().length === before[0] && (await groups()) === before[1],
-        'the end of the new server group',
-      )
-      assert.equal(await page(), 'slow')
-    },
-  )
 })
