@@ -75,7 +75,13 @@ import {
   previewOf,
   readPreview,
 } from './previews.ts'
-import { servingClusters, stopOf, stopStages, withConstraints } from './run-stages.ts'
+import {
+  deleteBalancerOf,
+  servingClusters,
+  stopOf,
+  stopStages,
+  withConstraints,
+} from './run-stages.ts'
 import { statusOf } from './status.ts'
 
 export interface AppOrder {
@@ -1140,17 +1146,10 @@ function notKept(environment: string, to: string | undefined, kept: readonly App
 /** Ends all that an environment runs. */
 function stopJobs(here: AppHere, place: AppPlace): JsonObject[] {
   if (isClusterPlace(place)) return [removalOf(here, place)]
-  const { provider: cloudProvider, account: credentials, region } = place
   const balanced = here.services.filter(({ hosts }) => hosts.length > 0)
   return [
     ...servingClusters(here).map((cluster) => stopOf(cluster, place)),
-    ...balanced.map(({ name }) => ({
-      type: 'deleteLoadBalancer',
-      cloudProvider,
-      credentials,
-      regions: [region],
-      loadBalancerName: clusterOf(here, name),
-    })),
+    ...balanced.map(({ name }) => deleteBalancerOf(clusterOf(here, name), place)),
   ]
 }
 

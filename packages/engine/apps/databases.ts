@@ -26,7 +26,7 @@ import { operate } from './app-objects.ts'
 import { type CompiledObject, pipelineMarks } from './compile.ts'
 import { isClusterPlace } from './compile-manifests.ts'
 import { isPreview } from './previews.ts'
-import { stopOf } from './run-stages.ts'
+import { deleteBalancerOf, stopOf } from './run-stages.ts'
 
 /** Labels of the server group, beside that of the type. */
 const environmentLabel = 'fairlead.environment'
@@ -323,7 +323,7 @@ export class AppDatabases {
       jobStage(`Back ${name} up`, ['backup'], place),
       jobStage('Order the removal', ['remove'], place),
       stopOf(cluster, place.place),
-      deleteBalancerOf(cluster, place.place),
+      closingOf(cluster, place.place),
     ]
     const run = await this.#start(`remove ${name} ${environment}`, stages, { ...order, found }, as)
     const pipeline = { application, name: backupPipelineName(environment, name) }
@@ -345,7 +345,7 @@ export class AppDatabases {
       const { place, cluster } = jobPlace(application, found)
       if (account !== undefined && place.account !== account) return []
       if (environment !== undefined && found.environment !== environment) return []
-      return [stopOf(cluster, place), deleteBalancerOf(cluster, place)]
+      return [stopOf(cluster, place), closingOf(cluster, place)]
     })
   }
 
@@ -467,15 +467,8 @@ function jobStage(
   }
 }
 
-function deleteBalancerOf(name: string, { provider, account, region }: AppPlace): JsonObject {
-  return {
-    type: 'deleteLoadBalancer',
-    name: `Close ${name}`,
-    cloudProvider: provider,
-    credentials: account,
-    regions: [region],
-    loadBalancerName: name,
-  }
+function closingOf(name: string, place: AppPlace): JsonObject {
+  return { ...deleteBalancerOf(name, place), name: `Close ${name}` }
 }
 
 function placeOfGroup(group: JsonObject) {

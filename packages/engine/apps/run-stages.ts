@@ -125,6 +125,19 @@ export function stopStages({ here, place, clusters }: StoppedClusters): JsonObje
   }))
 }
 
+export function deleteBalancerOf(
+  loadBalancerName: string,
+  { provider, account, region }: AppPlace,
+): JsonObject {
+  return {
+    type: 'deleteLoadBalancer',
+    cloudProvider: provider,
+    credentials: account,
+    regions: [region],
+    loadBalancerName,
+  }
+}
+
 export function stopOf(cluster: string, { provider, account, region }: AppPlace): JsonObject {
   return {
     type: 'shrinkCluster',

@@ -76,6 +76,8 @@ export interface DeliveryFigures {
   }
 }
 
+/** Stages that make what serves; others contain them. */
+export const deploymentTypes = ['createServerGroup', 'cloneServerGroup', 'deployManifest']
 export const rollbackTypes = ['rollbackServerGroup', 'rollbackCluster', 'undoRolloutManifest']
 const deployingTypes = /^(?:deploy|createServerGroup|cloneServerGroup|deployManifest|promote)/i
 const dayMs = 86_400_000

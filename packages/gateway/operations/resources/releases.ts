@@ -3,7 +3,12 @@ import { GatewayError } from '@fairlead/base/errors.ts'
 import { definedOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { isPlacedIn } from '@fairlead/model/environments/declaration.ts'
-import { isOfCanary, placeOfStage, rollbackTypes } from '@fairlead/model/environments/delivery.ts'
+import {
+  deploymentTypes,
+  isOfCanary,
+  placeOfStage,
+  rollbackTypes,
+} from '@fairlead/model/environments/delivery.ts'
 import { labelOf } from '@fairlead/model/environments/images.ts'
 import {
   deploymentOf,
@@ -201,7 +206,6 @@ function toRelease(
   } as Release
 }
 
-const deployingTypes = ['createServerGroup', 'cloneServerGroup', 'deployManifest']
 const eventStates: Readonly<Record<string, ReleaseEvent['state']>> = {
   SUCCEEDED: 'good',
   RUNNING: 'active',
@@ -226,7 +230,7 @@ function eventsOf(
       ]
     const environment = environmentOf(stage, places)
     if (
-      deployingTypes.includes(type) &&
+      deploymentTypes.includes(type) &&
       !isOfCanary(stage, byId) &&
       images.includes(deploymentOf(run, stage)[0]?.images[0] ?? context.image ?? '')
     ) {

@@ -6,7 +6,7 @@ import { definedOf, type JsonObject, numberOf, textOf } from '@fairlead/base/jso
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { isPlacedIn } from '@fairlead/model/environments/declaration.ts'
-import { placeOfStage } from '@fairlead/model/environments/delivery.ts'
+import { deploymentTypes, placeOfStage } from '@fairlead/model/environments/delivery.ts'
 import { imagesIn, labelOf, repositoryOf } from '@fairlead/model/environments/images.ts'
 import {
   type Run,
@@ -224,8 +224,6 @@ interface Plans {
   readonly isPromoted: boolean
 }
 
-const deployingTypes = ['createServerGroup', 'cloneServerGroup', 'deployManifest']
-
 /** What serves while the new version comes up, and afterwards if a check fails. */
 function failureWords(
   { environment, running }: EnvironmentState,
@@ -238,11 +236,11 @@ function failureWords(
     .filter(
       (stage) =>
         stage.status === 'SUCCEEDED' &&
-        deployingTypes.includes(stage.type) &&
+        deploymentTypes.includes(stage.type) &&
         isPlacedIn(environment, placeOfStage(stage)),
     )
     .toSorted((a, b) => (b.endTime ?? 0) - (a.endTime ?? 0))[0]
-  const plan = planned.find(({ type }) => deployingTypes.includes(type))
+  const plan = planned.find(({ type }) => deploymentTypes.includes(type))
   const { type, context } = plan ?? former ?? {}
   // A promotion clones with this strategy, and pods are replaced as others become ready.
   const usual = isPromoted || type === 'deployManifest' ? 'redblack' : ''
