@@ -69,7 +69,8 @@ export function describeProgram(
 
 /** While the daemon of Docker is down. @param problem In its words */
 export function describeUnansweredRemoval({ runtime }: ContainerIdentity, problem: string): string {
-  return `${basename(runtime)} does not answer, so its container may run on. Start Docker; the instance goes on by itself. It reports: ${problem}`
+  const program = basename(runtime)
+  return `${program} does not answer, or does not remove the container, which may run on. Start ${program === 'docker' ? 'Docker' : program}; the instance goes on by itself. It reports: ${problem}`
 }
 
 export function describeCommand(

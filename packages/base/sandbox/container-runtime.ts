@@ -25,8 +25,8 @@ interface CallOptions {
 const answerMs = 60_000
 const maxAnswerBytes = 16 * 1024 ** 2
 const maxErrorLength = 500
-/** In the words of Docker since version 20. */
-const daemonIsDown = /connect to the docker (daemon|api)/i
+/** In the words of Docker and of podman. */
+const isNoContainer = /no such container|no container with name/i
 
 /** @returns what it prints @throws {Error} with the last words of its error output */
 export async function callRuntime(
@@ -57,15 +57,16 @@ export async function stopContainer(container: ContainerIdentity, graceMs: numbe
   await callRuntime(container, args, { timeoutMs: graceMs + answerMs }).catch(passOver)
 }
 
-/** Kills it if it runs. @returns Why Docker cannot be asked: the container may run on */
+/** Kills it if it runs. @returns Why the runtime could not remove it: the container may run on */
 export async function removeContainer(container: ContainerIdentity): Promise<string | undefined> {
   // Without the first one, podman would ask it to stop, and wait.
   await callRuntime(container, ['kill', container.name]).catch(passOver)
   try {
     await callRuntime(container, ['rm', '--force', '--volumes', container.name])
   } catch (error) {
-    const { message } = error as Error
-    if (daemonIsDown.test(message)) return message
+    const { message, cause } = error as Error
+    const isInstalled = (cause as NodeJS.ErrnoException).code !== 'ENOENT'
+    if (isInstalled && !isNoContainer.test(message)) return message
   }
   return undefined
 }

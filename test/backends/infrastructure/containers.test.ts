@@ -11,7 +11,7 @@ import { pushWebImage, startDocker, startPodman } from '../../support/container-
 import { freePort } from '../../support/free-port.ts'
 import { somePorts, startInfrastructure, writeCertificate } from '../../support/infrastructure.ts'
 import { startOciRegistry } from '../../support/oci-registry.ts'
-import { waitFor, waitUntil } from '../../support/wait-until.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 interface Group extends JsonObject {
   readonly instanceCounts: { readonly up: number; readonly total: number }
@@ -287,9 +287,13 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
 
     await t.test('what Fairlead has pulled goes with its last server group', async () => {
       await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: second } })
-      await waitFor(
-        async () => (await runtime.call('ps', '--all', '--quiet')) === '' || undefined,
-        'the end of all containers',
+      let left = ''
+      await waitUntil(
+        async () => {
+          left = await runtime.call('ps', '--all', '--format', '{{.Names}} {{.Status}}')
+          return left === ''
+        },
+        () => `the end of all containers: ${left}`,
       )
       await waitUntil(
         async () =>
