@@ -89,12 +89,9 @@ export function ownError(status: number, description: string, schemas: ApiSchema
 export function sharedErrorsOf(operation: Operation): Record<string, JsonObject> {
   const statuses: (keyof typeof shared)[] = [302, 401, 403, 406, 429]
   const takesQuery = Object.keys(operation.query ?? {}).length > 0
-  if (operation.body !== undefined || takesQuery || operation.path.includes('{')) statuses.push(400)
-  if (
-    operation.path.includes('{') ||
-    operation.missingWhenDisabled ||
-    operation.path.startsWith('/managed/')
-  )
+  const namesInPath = operation.path.includes('{') || operation.path.endsWith('/**')
+  if (operation.body !== undefined || takesQuery || namesInPath) statuses.push(400)
+  if (namesInPath || operation.missingWhenDisabled || operation.path.startsWith('/managed/'))
     statuses.push(404)
   if (operation.body !== undefined) statuses.push(413, 415)
   if (operation.forward !== undefined || operation.handle !== undefined)
