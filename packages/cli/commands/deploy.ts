@@ -106,7 +106,10 @@ export const deploy = defineCommand({
     const services =
       (await environmentOf(client, application, environment).catch(() => undefined))?.services ?? []
     const [host] = services.flatMap(({ hosts }) => hosts)
-    if (run.status !== 'SUCCEEDED') throw await failureOf(client, run, { host, output })
+    if (run.status !== 'SUCCEEDED') {
+      const serving = services.find(({ ready }) => ready > 0)?.version
+      throw await failureOf(client, run, { host, serving, output })
+    }
     const seconds = (Date.now() - startMs) / 1000
     const addresses = services.flatMap(addressesOf)
     output.event(
@@ -152,8 +155,17 @@ async function lastImage(
 async function failureOf(
   client: Client,
   { id, application, status, stages = [], cancellationReason }: Run,
-  { host, output }: { host: string | undefined; output: CommandContext['output'] },
+  {
+    host,
+    serving,
+    output,
+  }: {
+    host: string | undefined
+    serving: string | undefined
+    output: CommandContext['output']
+  },
 ): Promise<Failure> {
+  const outcome = serving === undefined ? 'Nothing serves yet.' : `${serving} still serves.`
   const failed = stages.filter((stage) => stage.status === 'TERMINAL')
   // The innermost one knows most.
   const stage = failed.find(({ id: own }) => !failed.some((other) => other.parentStageId === own))
@@ -165,7 +177,7 @@ async function failureOf(
   const step = stage?.name ?? stage?.type ?? ''
   if (status === 'CANCELED')
     return new Failure(exitCodes.failed, 'CANCELED', `The deployment ${id} was canceled.`, {
-      remedy: 'The version before serves.',
+      remedy: outcome,
     })
   const cause = causeOf({ stages })
   const lines =
@@ -179,7 +191,7 @@ async function failureOf(
   return new Failure(
     exitCodes.failed,
     'DEPLOYMENT_FAILED',
-    `${step === '' ? 'The deployment' : `The step "${step}"`} failed${reason === '' ? '.' : `: ${reason}`} The version before serves.`,
+    `${step === '' ? 'The deployment' : `The step "${step}"`} failed${reason === '' ? '.' : `: ${reason}`} ${outcome}`,
     { remedy },
   )
 }

@@ -6,7 +6,7 @@ interface Cause {
 }
 
 export interface FailedApp {
-  /** Of the step, such as `Release`. */
+  /** Of the step, such as `Release` or `Build 3`. */
   readonly step: string
   /** First host of the app. */
   readonly host?: string | undefined
@@ -63,6 +63,7 @@ export function findRemedy(reason: string, app: FailedApp): string | undefined {
     const match = pattern.exec(reason)
     if (match !== null) return remedy(match, app)
   }
+  if (/^build\b/i.test(app.step)) return 'Correct what its output says, and deploy again.'
   return /exit code \d+|ended with/.test(reason)
     ? 'Start its command here with PORT=8080 HOST=127.0.0.1 to see why it ends.'
     : undefined
