@@ -187,11 +187,12 @@ async function failureOf(
         ? []
         : (await lastLines(client, application, stage)).map((line) => `  ${toSafeText(line)}`)
   if (lines.length > 0) output.note(lines.join('\n'))
-  const remedy = findRemedy(`${reason}\n${lines.join('\n')}`, { step, host })
+  const isExplained = cause !== undefined
+  const remedy = findRemedy(`${reason}\n${lines.join('\n')}`, { step, host, isExplained })
   return new Failure(
     exitCodes.failed,
     'DEPLOYMENT_FAILED',
-    `${step === '' ? 'The deployment' : `The step "${step}"`} failed${reason === '' ? '.' : `: ${reason}`} ${outcome}`,
+    `${step === '' ? 'The deployment' : `The step "${step}"`} failed${reason === '' ? '.' : `: ${reason.replace(/[^.!?]$/, '$&.')}`} ${outcome}`,
     { remedy },
   )
 }

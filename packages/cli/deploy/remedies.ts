@@ -10,6 +10,8 @@ export interface FailedApp {
   readonly step: string
   /** First host of the app. */
   readonly host?: string | undefined
+  /** Whether a line of its output says why. */
+  readonly isExplained?: boolean
 }
 
 const causes: readonly Cause[] = [
@@ -63,7 +65,8 @@ export function findRemedy(reason: string, app: FailedApp): string | undefined {
     const match = pattern.exec(reason)
     if (match !== null) return remedy(match, app)
   }
-  if (/^build\b/i.test(app.step)) return 'Correct what its output says, and deploy again.'
+  if (app.isExplained === true || /^build\b/i.test(app.step))
+    return 'Correct what its output says, and deploy again.'
   return /exit code \d+|ended with/.test(reason)
     ? 'Start its command here with PORT=8080 HOST=127.0.0.1 to see why it ends.'
     : undefined
