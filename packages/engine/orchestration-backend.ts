@@ -12,6 +12,7 @@ import type { FastifyError, FastifyInstance } from 'fastify'
 import { appMigrations } from './apps/app-store.ts'
 import { Apps } from './apps/apps.ts'
 import { appRoutes } from './apps/routes.ts'
+import type { AppRevisions } from './orchestration/app-revisions.ts'
 import { checkControl } from './orchestration/authorization.ts'
 import { Engine } from './orchestration/engine.ts'
 import { executionsOf } from './orchestration/executions.ts'
@@ -48,7 +49,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
   const outside = context.settings.outside
   const store = new ExecutionStore(context.db, context.commits)
   const notices = createNotices(context, store)
-  const engine = createEngine(context, { outside, store, notices, apps: () => apps })
+  const engine = createEngine(context, { outside, store, notices, apps: () => apps.connections })
   engine.changes.listen(context.stateChanged)
   const texts = new KeptTexts()
   const apps: Apps = new Apps(context, engine)
@@ -100,7 +101,7 @@ interface EngineSurroundings {
   readonly outside: OutsideSettings
   readonly store: ExecutionStore
   readonly notices: Notices
-  readonly apps: () => Apps
+  readonly apps: () => AppRevisions
 }
 
 function createEngine(

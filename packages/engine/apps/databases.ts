@@ -13,6 +13,7 @@ import {
   databaseLabel,
   ownDatabases,
   passwordSecretOf,
+  withDatabases,
 } from '@fairlead/model/app-file/databases.ts'
 import type { AppHere, AttachmentHere } from '@fairlead/model/app-file/merge-environment.ts'
 import { toQuartz } from '@fairlead/model/schedules/crontab.ts'
@@ -49,6 +50,14 @@ export interface RunningDatabase {
 }
 
 type PortOf = (here: AppHere, name: string) => number | undefined
+
+interface AttachOrder {
+  readonly here: AppHere
+  readonly place: AppPlace
+  readonly portOf: PortOf
+  /** Of the application. */
+  readonly running: readonly RunningDatabase[]
+}
 
 export interface DatabaseOrder {
   readonly application: string
@@ -164,13 +173,10 @@ export class AppDatabases {
    * @throws {PortError} 400 naming the package of a program that is not installed
    */
   async attachStages(
-    here: AppHere,
-    place: AppPlace,
-    portOf: PortOf,
+    { here, place, portOf, running }: AttachOrder,
     as: Caller,
   ): Promise<JsonObject[]> {
     const { infrastructure } = this.#context.ports
-    const running = await this.running(here.application, as)
     const due = ownDatabases(here).flatMap((attachment) => {
       const { name, type } = attachment
       const content = toServerGroup(here, attachment, place, portOf(here, name) ?? 0)
@@ -384,6 +390,14 @@ export class AppDatabases {
     await startPipeline({ executionId, application, name, stages: row, trigger }, as, this.#engine)
     return { id: executionId, environment: found.environment, name: found.name }
   }
+}
+
+/** Variables of services lead to the databases. */
+export function withPorts(app: ReadApp, portOf: PortOf): ReadApp {
+  const environments = app.environments.map((here) =>
+    withDatabases(here, ({ name }) => portOf(here, name)),
+  )
+  return { ...app, environments }
 }
 
 /** Environments on accounts of this machine. */

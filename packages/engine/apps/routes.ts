@@ -64,7 +64,7 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
   const nameOf = (request: FastifyRequest) => pathValue(request, 'application')
 
   app.post('/apps/:application/plan', (request) =>
-    apps.plan(
+    apps.deployments.plan(
       { ...given(PlanRequest, request), application: nameOf(request) },
       trustedCallerOf(request),
     ),
@@ -75,7 +75,12 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
     const application = nameOf(request)
     return reply
       .code(202)
-      .send(await apps.deploy({ ...order, application, overwrite }, trustedCallerOf(request)))
+      .send(
+        await apps.deployments.deploy(
+          { ...order, application, overwrite },
+          trustedCallerOf(request),
+        ),
+      )
   })
 
   app.get('/apps/:application', (request) => apps.status(nameOf(request), trustedCallerOf(request)))
@@ -83,12 +88,12 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
   app.post('/apps/:application/rollback', (request) => {
     const dryRun = queryFlag(request, 'dryRun') ?? false
     const order = { ...given(RollbackRequest, request), application: nameOf(request), dryRun }
-    return apps.rollback(order, trustedCallerOf(request))
+    return apps.deployments.rollback(order, trustedCallerOf(request))
   })
 
   app.post('/apps/:application/promotions', async (request, reply) => {
     const order = { ...given(PromotionRequest, request), application: nameOf(request) }
-    return reply.code(202).send(await apps.promote(order, trustedCallerOf(request)))
+    return reply.code(202).send(await apps.deployments.promote(order, trustedCallerOf(request)))
   })
 
   app.put('/apps/:application/scale', (request) =>
@@ -103,7 +108,7 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
   )
 
   app.post('/apps/:application/secrets/:name/uses', (request) =>
-    apps.applySecret(
+    apps.deployments.applySecret(
       nameOf(request),
       { ...given(SecretUseRequest, request), name: pathValue(request, 'name') },
       trustedCallerOf(request),
@@ -111,7 +116,7 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
   )
 
   app.get('/apps/:application/databases', (request) =>
-    apps.databases(nameOf(request), trustedCallerOf(request)),
+    apps.databases.list(nameOf(request), trustedCallerOf(request)),
   )
 
   const orderOf = (request: FastifyRequest) => ({
@@ -121,15 +126,15 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
   })
 
   app.post('/apps/:application/databases/:name/backups', async (request, reply) =>
-    reply.code(202).send(await apps.backUpDatabase(orderOf(request), trustedCallerOf(request))),
+    reply.code(202).send(await apps.databases.backUp(orderOf(request), trustedCallerOf(request))),
   )
 
   app.post('/apps/:application/databases/:name/restore', async (request, reply) =>
-    reply.code(202).send(await apps.restoreDatabase(orderOf(request), trustedCallerOf(request))),
+    reply.code(202).send(await apps.databases.restore(orderOf(request), trustedCallerOf(request))),
   )
 
   app.post('/apps/:application/databases/:name/removal', async (request, reply) =>
-    reply.code(202).send(await apps.removeDatabase(orderOf(request), trustedCallerOf(request))),
+    reply.code(202).send(await apps.databases.remove(orderOf(request), trustedCallerOf(request))),
   )
 
   app.post('/apps/:application/eject', (request) =>
@@ -137,11 +142,15 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
   )
 
   app.put('/apps/:application/connection', (request) =>
-    apps.connect(nameOf(request), given(ConnectionRequest, request), trustedCallerOf(request)),
+    apps.connections.connect(
+      nameOf(request),
+      given(ConnectionRequest, request),
+      trustedCallerOf(request),
+    ),
   )
 
   app.delete('/apps/:application/connection', (request) =>
-    apps.disconnect(nameOf(request), trustedCallerOf(request)),
+    apps.connections.disconnect(nameOf(request), trustedCallerOf(request)),
   )
 
   app.delete('/apps/:application', (request) =>

@@ -4,6 +4,7 @@ import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
 import type { AppPlace } from './account-places.ts'
 import { clusterOf } from './app-environment.ts'
 import { constraintsOf } from './compile.ts'
+import { isClusterPlace, removalOf } from './compile-manifests.ts'
 
 interface StagesOfRun {
   readonly here: AppHere
@@ -151,4 +152,14 @@ export function stopOf(cluster: string, { provider, account, region }: AppPlace)
     allowDeleteActive: true,
     continueIfClusterNotFound: true,
   }
+}
+
+/** Ends all that an environment runs. */
+export function stopJobs(here: AppHere, place: AppPlace): JsonObject[] {
+  if (isClusterPlace(place)) return [removalOf(here, place)]
+  const balanced = here.services.filter(({ hosts }) => hosts.length > 0)
+  return [
+    ...servingClusters(here).map((cluster) => stopOf(cluster, place)),
+    ...balanced.map(({ name }) => deleteBalancerOf(clusterOf(here, name), place)),
+  ]
 }
