@@ -1,8 +1,9 @@
 /** Causes of outputs: what is chosen, what is said of it, and that pieces and size make no difference. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Cause, maxText } from '../../packages/base/causes/cause.ts'
+import { type Cause, type CauseKind, maxText } from '../../packages/base/causes/cause.ts'
 import { CauseReader } from '../../packages/base/causes/reader.ts'
+import { sameCauseKey } from '../../packages/base/causes/same-cause.ts'
 import { type CauseScenario, readScenarios } from './scenario.ts'
 
 const scenarios = readScenarios('scenarios.txt')
@@ -87,4 +88,29 @@ test('a command that ends with 0 has no cause', () => {
   const reader = new CauseReader()
   reader.feed('Error: tolerated\n')
   assert.equal(reader.end({ exitCode: 0 }), undefined)
+})
+
+test('causes are the same but for ids, times, addresses and numbers, and most within a pipeline', () => {
+  const key = (text: string, kind: CauseKind = 'code', pipeline = 'a') =>
+    sameCauseKey({ text, kind, tool: 'any', stream: 'stderr', around: [] }, pipeline)
+  const same = [
+    [
+      'connect to db-replica-0 (10.0.3.7:5432) failed',
+      'connect to db-replica-1 (10.0.4.8:5433) failed',
+    ],
+    ['pod web-6d5f8c7b9-x1y2z took 31 s', 'pod web-7c9d8b6f5-q8w2e took 4.5 min'],
+    ['GET https://reg.lan/v2?token=1: 502', 'GET https://reg.lan/v2?token=2: 502'],
+    ['/tmp/a1/vat.mjs: expected 119, got 100', '/srv/b/vat.mjs: expected 119, got 99'],
+    ['3f20ea49fffc64f8 is no commit', '97365bfe234471ff is no commit'],
+  ] as const
+  for (const [one, other] of same) assert.equal(key(one), key(other))
+  const different = [
+    ['error TS2304: no name', 'error TS2322: no name'],
+    ['process exited with exit code 1', 'process exited with exit code 137'],
+    ['db-replica refuses connections', 'db-primary refuses connections'],
+    ['creating VM: 403 Forbidden', 'creating VM: 404 Not found'],
+  ] as const
+  for (const [one, other] of different) assert.notEqual(key(one), key(other))
+  assert.equal(key('db refuses', 'network', 'a'), key('db refuses', 'network', 'b'))
+  assert.notEqual(key('db refuses', 'code', 'a'), key('db refuses', 'code', 'b'))
 })

@@ -9,6 +9,7 @@ import { InPanel } from './screen.tsx'
 import { Icon, useWide } from './text.tsx'
 
 interface BesideProps {
+  /** None leaves the whole width to what is chosen. */
   readonly children: ComponentChildren
   /** What is chosen; nothing leaves the whole width to the rest. */
   readonly side: ComponentChildren
@@ -43,8 +44,8 @@ export function Beside({ children, side, label, back }: BesideProps) {
       navigate(back.href, true)
   })
   return (
-    <div class={`beside ${hasSide ? 'has-side' : ''}`}>
-      <div class="beside-main">{children}</div>
+    <div class={`beside ${hasSide && children ? 'has-side' : ''}`}>
+      {children && <div class="beside-main">{children}</div>}
       {hasSide && (
         <aside class="beside-side" aria-label={label} tabIndex={-1} ref={aside}>
           <a class="beside-back" href={back.href}>

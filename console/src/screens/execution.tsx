@@ -80,6 +80,8 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
   const selected = chosen ?? (isWide ? usualStage(execution, tree.top) : undefined)
   const waiting = chosen !== undefined && isWaiting(chosen) ? chosen : stages.find(isWaiting)
   const failure = isFailed(status) ? findFailure(tree) : undefined
+  // Output has the page for itself.
+  const isOutput = chosen !== undefined && query['tab'] === 'log'
   const select = (stage: string) => change({ stage, tab: undefined, line: undefined })
   const back = to.execution(id, { view: query['view'] })
   const failed = stages.filter((stage) => isFailed(stage.status)).map((stage) => stage.id)
@@ -121,7 +123,7 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
           props={{ application, execution: id, stage: waiting.id, name: titleOf(waiting) }}
         />
       )}
-      {failure !== undefined && (
+      {failure !== undefined && !isOutput && (
         <RunFailure key={failure.child} run={execution} execution={execution} failure={failure} />
       )}
       <Beside
@@ -129,17 +131,21 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
         back={{ href: back, label: 'All stages' }}
         side={side}
       >
-        <Stages
-          execution={execution}
-          tree={tree}
-          view={query['view']}
-          selected={selected?.id}
-          onSelect={select}
-        />
-        {deployments.length > 0 && (
-          <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />
+        {!isOutput && (
+          <>
+            <Stages
+              execution={execution}
+              tree={tree}
+              view={query['view']}
+              selected={selected?.id}
+              onSelect={select}
+            />
+            {deployments.length > 0 && (
+              <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />
+            )}
+            <Notifications execution={execution} />
+          </>
         )}
-        <Notifications execution={execution} />
       </Beside>
     </div>
   )

@@ -1,5 +1,6 @@
 /** Home: what waits for the reader, what runs, what failed, and what was deployed. */
 
+import { sameCauseKey } from '@fairlead/base/causes/same-cause.ts'
 import { scalarOf } from '@fairlead/base/json/values.ts'
 import { labelOf } from '@fairlead/model/environments/images.ts'
 import { inOrder } from '@fairlead/model/environments/order.ts'
@@ -381,12 +382,11 @@ function causeOf(run: Execution): string | undefined {
   return failure?.cause?.text ?? failure?.reason
 }
 
-/** Runs that failed for the same cause are one row, whatever their pipeline; the newest first. */
+/** Runs that failed for the same cause are one row; the newest first. */
 function toFailedGroups(runs: readonly Execution[]) {
   const groups = Map.groupBy(runs, (run) => {
-    const place = [pipelineOf(run), failureOf(run)?.path[0]?.name].join('\n')
-    // Numbers and ids differ from run to run.
-    return causeOf(run)?.replace(/\S+/g, (word) => (/\d/.test(word) ? '#' : word)) ?? place
+    const { cause, reason = run.id } = failureOf(run) ?? {}
+    return cause === undefined ? reason : sameCauseKey(cause, pipelineOf(run))
   })
   return [...groups].map(([id, all]) => ({ id, runs: all as [Execution, ...Execution[]] }))
 }

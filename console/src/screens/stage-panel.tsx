@@ -94,9 +94,11 @@ export function StagePanel(props: StagePanelProps) {
       : [{ id: 'log', label: 'Log', body: () => <Output output={log} {...ofLog} /> }]),
     { id: 'record', label: 'Record', body: () => <RecordText value={record} name={name} /> },
   ]
+  // A running command opens on its output.
+  const isRunning = stage.type === 'runCommand' && stage.status === 'RUNNING'
   const at = Math.max(
     0,
-    tabs.findIndex(({ id }) => id === query['tab']),
+    tabs.findIndex(({ id }) => id === (query['tab'] ?? (isRunning ? 'log' : 'summary'))),
   )
   const select = (tab: string | undefined) => change({ stage: stage.id, tab, line: undefined })
   useLetters({ t: () => select(tabs[(at + 1) % tabs.length]?.id) })

@@ -11,6 +11,7 @@ import {
   type RunStage,
   sourceOf,
   toRun,
+  toTarget,
   userOf,
 } from './pipelines.ts'
 
@@ -184,18 +185,28 @@ function parentsOf({
 
 /** Where a stage deploys or rolls back. */
 export function placeOfStage({ context }: RunStage): DeployedPlace {
-  const { account, places, cluster, serverGroups, serverGroupName, rollbackContext } = context
-  const names = [serverGroupName, rollbackContext.rollbackServerGroupName]
+  const { account, places, cluster, manifestName, serverGroups, rollbackContext } = context
+  const names = [context.serverGroupName, rollbackContext.rollbackServerGroupName]
   const regions = Object.keys(serverGroups)
   return {
     account,
     regions: regions.length > 0 ? regions : places,
     clusters: [
       ...cluster,
+      ...manifestName,
       ...clustersOf(serverGroups),
       ...names.flatMap((name) => (name === undefined ? [] : clusterOf(name))),
     ],
   }
+}
+
+/** Where a stage of a run will deploy, as its definition says. */
+export function targetsOfStage(stage: RunStage): DeployedPlace[] {
+  return stage.type === 'deploy'
+    ? stage.context.clusters.map(toTarget)
+    : stage.type === 'deployManifest'
+      ? [placeOfStage(stage)]
+      : []
 }
 
 /** @param serverGroups Names by region */
@@ -207,22 +218,18 @@ function clusterOf(serverGroup: string): string {
   return parseMoniker(serverGroup).cluster ?? serverGroup
 }
 
-function rollbackBy({ type, status, context, endTime }: RunStage): DeliveryStep[] {
-  const { account, places, cluster, manifestName, serverGroupName, rollbackContext } = context
-  if (!rollbackTypes.includes(type) || status !== 'SUCCEEDED' || account === undefined) return []
-  const groups = [serverGroupName, rollbackContext.rollbackServerGroupName].flatMap(
-    (name) => name ?? [],
-  )
+function rollbackBy(stage: RunStage): DeliveryStep[] {
+  const { account, regions, clusters } = placeOfStage(stage)
+  if (!rollbackTypes.includes(stage.type) || stage.status !== 'SUCCEEDED' || account === undefined)
+    return []
   return [
     {
       kind: 'rollback',
       account,
       images: [],
-      atMs: endTime ?? 0,
-      regions: places.slice(0, 1),
-      clusters: [...cluster, ...manifestName, ...groups.map(clusterOf)].map((name) =>
-        name.toLowerCase(),
-      ),
+      atMs: stage.endTime ?? 0,
+      regions,
+      clusters: clusters.map((name) => name.toLowerCase()),
     },
   ]
 }

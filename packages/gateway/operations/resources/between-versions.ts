@@ -70,7 +70,7 @@ export async function loadBetween(
   const own =
     source?.commit === undefined || source.commit.sha === target?.commit?.sha ? [] : [source.commit]
   const known =
-    [built.flatMap(commitsOf), deployedSince(target, context.deployments)].find(
+    [built.flatMap(commitsOf), deployedBetween(source, target, context.deployments)].find(
       (list) => list.length > 0,
     ) ?? []
   const partly = [...new Map([...own, ...known].map((commit) => [commit.sha, commit])).values()]
@@ -107,11 +107,19 @@ function describeUnknown(
   return `Other commits may lie between ${target.label} and ${source.label}: neither the build server nor a code host lists them.`
 }
 
-function deployedSince(target: Version | undefined, deployments: readonly Deployment[]): Commit[] {
-  const at = deployments.findIndex(
-    ({ images }) => target !== undefined && images.includes(target.image),
-  )
-  return deployments.slice(0, Math.max(at, 0)).flatMap(({ commit }) => commit ?? [])
+/** Of those that were deployed after the target, without what came after the source. */
+function deployedBetween(
+  source: Version | undefined,
+  target: Version | undefined,
+  deployments: readonly Deployment[],
+): Commit[] {
+  const find = (version: Version | undefined) =>
+    deployments.findIndex(({ images }) => version !== undefined && images.includes(version.image))
+  return deployments
+    .slice(Math.max(find(source), 0), Math.max(find(target), 0))
+    .flatMap(({ commit, build }) =>
+      commit === undefined || isLater(build, source?.build) ? [] : commit,
+    )
 }
 
 async function loadCommits(

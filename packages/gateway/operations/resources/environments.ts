@@ -19,7 +19,12 @@ import {
 } from '@fairlead/model/environments/accounts.ts'
 import { type Condition, conditionsOf } from '@fairlead/model/environments/conditions.ts'
 import { type Environment, isPlacedIn } from '@fairlead/model/environments/declaration.ts'
-import { clustersOf, placeOfStage, rollbackTypes } from '@fairlead/model/environments/delivery.ts'
+import {
+  clustersOf,
+  placeOfStage,
+  rollbackTypes,
+  targetsOfStage,
+} from '@fairlead/model/environments/delivery.ts'
 import { environmentsOf } from '@fairlead/model/environments/derivation.ts'
 import { changedImages, changedManifests } from '@fairlead/model/environments/difference.ts'
 import { driftIn } from '@fairlead/model/environments/drift.ts'
@@ -34,7 +39,6 @@ import {
   type Run,
   type RunStage,
   toRun,
-  toTarget,
   userOf,
 } from '@fairlead/model/environments/pipelines.ts'
 import {
@@ -119,8 +123,16 @@ async function listEnvironments(
     : new DirectAnswer(200, body, { warning: formatMissing([...missing], platform.upstreams) })
 }
 
-/** What environments run and what lies between them, with what it was composed of. */
-export async function readEnvironments(request: OperationRequest, platform: Platform) {
+/**
+ * What environments run and what lies between them, with what it was composed of.
+ *
+ * @param withRollbacks Reads rollbacks by hand even where nothing that serves was rolled back to
+ */
+export async function readEnvironments(
+  request: OperationRequest,
+  platform: Platform,
+  withRollbacks = false,
+) {
   const application = request.path['application'] as string
   const missing = new Set<ServiceName>()
   const ask = createAsk(request, missing)
@@ -147,7 +159,7 @@ export async function readEnvironments(request: OperationRequest, platform: Plat
   const concerned = pipelines.filter((pipeline) =>
     list.some((environment) => deploysTo(pipeline, environment)),
   )
-  const isBack = places.some(({ running }) => running.rolledBackFrom.length > 0)
+  const isBack = withRollbacks || places.some(({ running }) => running.rolledBackFrom.length > 0)
   const [{ runs, deployments }, rollbacks, drift, view] = await Promise.all([
     loadRuns(ask, concerned),
     isBack ? loadRollbacks(ask, application) : [],
@@ -184,7 +196,7 @@ export async function readEnvironments(request: OperationRequest, platform: Plat
 }
 
 /** Rollbacks by hand, as runs. */
-export async function loadRollbacks(ask: Ask, application: string): Promise<Run[]> {
+async function loadRollbacks(ask: Ask, application: string): Promise<Run[]> {
   const path = pathTo`/applications/${application}/tasks`
   const tasks = await ask('orca', { path, query: { limit: mostTasks, statuses: 'SUCCEEDED' } })
   return objectsOf(tasks).map((task) => toRun(taskAsRun(task)))
@@ -474,11 +486,9 @@ function wayTo(
   if (promoting !== undefined)
     return { stage: promoting, inner: stages.filter((each) => each.parentStageId === promoting.id) }
   const isAhead = own.some(
-    ({ status, type, context }) =>
-      [...openStatuses, 'NOT_STARTED'].includes(status) &&
-      (type === 'deploy' ? context.clusters.map(toTarget) : []).some((target) =>
-        isPlacedIn(environment, target),
-      ),
+    (stage) =>
+      [...openStatuses, 'NOT_STARTED'].includes(stage.status) &&
+      targetsOfStage(stage).some((target) => isPlacedIn(environment, target)),
   )
   const [stage] = current
   return isAhead && stage !== undefined ? { stage, inner: own } : undefined

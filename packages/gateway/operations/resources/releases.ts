@@ -24,7 +24,7 @@ import { readsApplication } from '../demands.ts'
 import { ReleaseModel } from '../models/reviews.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { type EnvironmentState, loadRollbacks, readEnvironments } from './environments.ts'
+import { type EnvironmentState, readEnvironments } from './environments.ts'
 
 /** Runs that are read: of the list, and of one release. */
 const [mostRuns, mostOfOne] = [30, 50]
@@ -94,7 +94,7 @@ async function load(
 ): Promise<Found> {
   const application = request.path['application'] as string
   const [{ places, findings }, runs] = await Promise.all([
-    readEnvironments(request, platform),
+    readEnvironments(request, platform, true),
     request.json('orca', {
       path: pathTo`/applications/${application}/pipelines/search`,
       query: { ...query, expand: true },
@@ -103,7 +103,7 @@ async function load(
   return {
     places,
     runs: objectsOf(runs).map(toRun),
-    rollbacks: await loadRollbacks(findings.ask, application),
+    rollbacks: findings.rollbacks,
   }
 }
 

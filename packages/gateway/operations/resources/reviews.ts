@@ -6,15 +6,13 @@ import { definedOf, type JsonObject, numberOf, textOf } from '@fairlead/base/jso
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { isPlacedIn } from '@fairlead/model/environments/declaration.ts'
-import { deploymentTypes, placeOfStage } from '@fairlead/model/environments/delivery.ts'
-import { imagesIn, labelOf, repositoryOf } from '@fairlead/model/environments/images.ts'
 import {
-  type Run,
-  type RunStage,
-  sourceOf,
-  toRun,
-  toTarget,
-} from '@fairlead/model/environments/pipelines.ts'
+  deploymentTypes,
+  placeOfStage,
+  targetsOfStage,
+} from '@fairlead/model/environments/delivery.ts'
+import { imagesIn, labelOf, repositoryOf } from '@fairlead/model/environments/images.ts'
+import { type Run, type RunStage, sourceOf, toRun } from '@fairlead/model/environments/pipelines.ts'
 import type { Version } from '@fairlead/model/environments/running.ts'
 import { get, polledByUsers } from '../declare.ts'
 import { readsApplication } from '../demands.ts'
@@ -291,13 +289,15 @@ async function pipelineAfter(run: Run, judgment: RunStage, known: Known): Promis
   }))
   const [first] = certain
   const target = first && runningThere(first.place, first.image)
+  const { buildTime = Infinity } = run
+  const before = findings.deployments.filter(({ run: { atMs = 0 } }) => atMs < buildTime)
   const between =
     first === undefined || target?.image === first.image
       ? nothingBetween
       : await loadBetween(
           withSource(toVersion(first.image, run), findings.sources),
           target && withSource(target, findings.sources),
-          findings,
+          { ...findings, deployments: before },
         )
   const inner = next.filter(({ type }) => type === 'promote')
   const promoted = inner.map(({ context }) => promotionTo(context.to ?? '', known))
@@ -363,14 +363,11 @@ async function deployedBy(
   run: Run,
   { places, request }: Known,
 ): Promise<Deploying[]> {
-  if (stage.type !== 'deploy' && stage.type !== 'deployManifest') return []
-  const targets =
-    stage.type === 'deploy' ? stage.context.clusters : [{ account: stage.context.account }]
   const manifests = stage.context.manifests.map(({ whole }) => whole)
   const found = await Promise.all(
-    targets.map(async (fields) => {
-      const { account = '', imageId } = toTargetFields(fields)
-      const target = toTarget(fields)
+    targetsOfStage(stage).map(async (target, at) => {
+      const { account = '' } = target
+      const imageId = textOf(stage.context.clusters[at]?.['imageId'])
       const place = places.find(({ environment }) => isPlacedIn(environment, target))
       const given =
         imageId === undefined
@@ -399,8 +396,6 @@ async function deployedBy(
   )
   return found.flat()
 }
-
-const toTargetFields = shape({ account: [textOf, 'account', 'credentials'], imageId: textOf })
 
 /** Images that stages of the run have made, the latest first. */
 function builtBy({ stages }: Run): string[] {
