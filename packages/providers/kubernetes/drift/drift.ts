@@ -1,6 +1,12 @@
 /** Drift: what deployed objects no longer have of their manifests (docs/contracts/kubernetes.md#plans-and-drift). */
 import { createHash, randomBytes } from 'node:crypto'
-import { fieldAt, type JsonObject, parseObject, textOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  isObject,
+  type JsonObject,
+  parseObject,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import { noMoniker } from '@fairlead/base/names/moniker.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { OwnResource } from '../../infrastructure/model.ts'
@@ -11,6 +17,8 @@ import type { DeployedName } from '../deployed-objects.ts'
 import { builtInKinds, formatFullName, kindOfManifest, parseKind, printKind } from '../kinds.ts'
 import {
   annotationOf,
+  artifactAnnotations,
+  contentAnnotation,
   fieldManager,
   lastAppliedAnnotation,
   trafficAnnotation,
@@ -19,9 +27,9 @@ import { templateMetadata, withField, withoutField } from '../manifests/edit.ts'
 import { type FieldSet, managedFieldsOf } from '../manifests/managed-fields.ts'
 import { monikerOf } from '../manifests/moniker.ts'
 import { isSecret } from '../manifests/secrets.ts'
-import { lastAppliedOf } from '../manifests/versions.ts'
+import { contentDigest, lastAppliedOf } from '../manifests/versions.ts'
 import { toAutoscaler, toWorkload } from '../objects/workload.ts'
-import { type KubeObject, managerLabel, ownerOf } from '../objects.ts'
+import { controllerOf, type KubeObject, managerLabel, ownerOf } from '../objects.ts'
 import { withDataOfTexts } from '../operations/prepared.ts'
 import { groupAndVersion } from '../operations/targets.ts'
 import type { KubernetesAccount } from '../parts.ts'
@@ -59,7 +67,7 @@ export async function loadDrift(
   const named = await callInTurns(unseen, (each) => findDeployed(account, each, application))
   const rules = [...usualRules, ...account.settings.ignoreDifferences, ...ignored]
   const found = await callInTurns([...listed, ...named.flatMap(({ live = [] }) => live)], (live) =>
-    driftOf(account, live, rules),
+    driftOf(account, live, { rules, application }),
   )
   return [...found.flat(), ...named.flatMap(({ gone = [] }) => gone)]
 }
@@ -103,7 +111,7 @@ async function allowed<T>(asked: Promise<T>): Promise<T | undefined> {
 function isDeployedFor(application: string, object: KubeObject): boolean {
   return (
     ownerOf(object)?.toLowerCase() === application.toLowerCase() &&
-    (object.metadata.ownerReferences ?? []).length === 0
+    controllerOf(object) === undefined
   )
 }
 
@@ -121,7 +129,9 @@ async function findDeployed(
   const resource = await account.api.find({ ...parsed, ...groupAndVersion(apiVersion) })
   try {
     const live = resource && (await account.api.get({ resource, namespace, name }))
-    if (live !== undefined) return isDeployedFor(application, live) ? { live } : {}
+    // Another client may have removed the name of the application.
+    const isOurs = live && (isDeployedFor(application, live) || ownerOf(live) === undefined)
+    if (live !== undefined) return isOurs ? { live } : {}
   } catch (error) {
     if (isApiError(error, 403, 405)) return {}
     throw error
@@ -140,15 +150,29 @@ async function findDeployed(
   return { gone: { account: account.settings.name, moniker, view } }
 }
 
+interface DriftChoice extends Pick<DriftScope, 'application'> {
+  readonly rules: readonly IgnoreRule[]
+}
+
 async function driftOf(
   account: KubernetesAccount,
   listed: KubeObject,
-  rules: readonly IgnoreRule[],
+  { rules, application }: DriftChoice,
 ): Promise<OwnResource[]> {
+  const toResource = (view: JsonObject): OwnResource => ({
+    account: account.settings.name,
+    moniker: { ...monikerOf(listed), app: ownerOf(listed) ?? application },
+    view: {
+      account: account.settings.name,
+      namespace: listed.metadata.namespace ?? '',
+      name: formatFullName(account.kinds.kindOf(kindOfManifest(listed)), listed.metadata.name),
+      ...view,
+    },
+  })
   const applied = lastAppliedOf(listed)
-  if (applied === undefined) return []
-  const appliedElsewhere = foreignApplyOf(account, listed)
-  if (appliedElsewhere !== undefined) return [appliedElsewhere]
+  const elsewhere = foreignApplyOf(listed, applied)
+  if (elsewhere !== undefined) return [toResource(elsewhere)]
+  if (applied === undefined) return viewsOf(listed, contentDrift(listed)).map(toResource)
   const manifest = withDataOfTexts(applied)
   // Lists have the preferred version, in which fields may have other names.
   const version = textOf(manifest['apiVersion']) ?? listed.apiVersion
@@ -163,41 +187,51 @@ async function driftOf(
   if (driftedFields(named, live, named).length === 0) return []
   const { wanted, note } = await dryRun(account, place, { manifest, live })
   const drifted = driftedFields(named, live, wanted)
-  return viewsOf(live, isSecret(live) ? drifted.map(hashed) : drifted).map((view) => ({
-    account: account.settings.name,
-    moniker: monikerOf(live),
-    view: {
-      account: account.settings.name,
-      namespace,
-      name: formatFullName(account.kinds.kindOf(kindOfManifest(live)), name),
-      ...view,
-      ...(note !== undefined && { note }),
-    },
-  }))
+  return viewsOf(live, isSecret(live) ? drifted.map(hashed) : drifted).map((view) =>
+    toResource({ ...view, ...(note !== undefined && { note }) }),
+  )
+}
+
+/** Of a config map that is too large to be kept in an annotation. */
+function contentDrift(live: KubeObject): FieldDrift[] {
+  const wanted = annotationOf(live, contentAnnotation)
+  if (live.kind !== 'ConfigMap' || wanted === undefined) return []
+  const digest = contentDigest(live)
+  return digest === wanted
+    ? []
+    : [{ path: 'data', live: `sha256:${digest}`, wanted: `sha256:${wanted}` }]
 }
 
 const lastAppliedField = `f:${lastAppliedAnnotation}`
 
 /** Another client has applied a manifest of its own, in place of the one that was deployed. */
-function foreignApplyOf(account: KubernetesAccount, live: KubeObject): OwnResource | undefined {
-  const entry = managedFieldsOf(live).find(
-    ({ manager, fieldsV1 }) =>
-      !manager.startsWith(fieldManager) &&
-      fieldAt(fieldsV1, 'f:metadata', 'f:annotations', lastAppliedField) !== undefined,
-  )
+function foreignApplyOf(live: KubeObject, applied: JsonObject | undefined): DriftView | undefined {
+  // The API server keeps the annotation as its owner wrote it only until another client applies.
+  const isForeign =
+    ownerOf(live) === undefined ||
+    (applied !== undefined && annotationOf(applied, artifactAnnotations.name) === undefined)
+  const others = managedFieldsOf(live)
+    .filter(({ manager, subresource }) => !isOurs(manager) && subresource === undefined)
+    .toSorted((one, other) => (other.time ?? '').localeCompare(one.time ?? ''))
+  const entry =
+    others.find(
+      ({ fieldsV1 }) =>
+        fieldAt(fieldsV1, 'f:metadata', 'f:annotations', lastAppliedField) !== undefined,
+    ) ??
+    (isForeign ? (others.find(({ operation }) => operation === 'Apply') ?? others[0]) : undefined)
   if (entry === undefined) return undefined
   const { manager, time = null, fieldsV1 } = entry
-  const view = {
-    account: account.settings.name,
-    namespace: live.metadata.namespace ?? '',
-    name: formatFullName(account.kinds.kindOf(kindOfManifest(live)), live.metadata.name),
+  return {
     manager,
     since: time,
     fields: ownedPaths(fieldsV1).filter((path) => !path.endsWith(lastAppliedAnnotation)),
     changes: [],
     note: 'Another client has applied a manifest of its own.',
   }
-  return { account: account.settings.name, moniker: monikerOf(live), view }
+}
+
+function isOurs(manager: string): boolean {
+  return manager.startsWith(fieldManager)
 }
 
 /** The object as another deployment of the manifest would make it; the manifest, where the API server refuses to say. */
@@ -214,8 +248,17 @@ async function dryRun(
   } catch (error) {
     if (!isApiError(error, 400, 403, 405, 409, 415, 422, 500)) throw error
     const note = `The API server refuses a dry run (${error.message}); the fields of the manifest are compared as they are written.`
-    return { wanted: manifest, note }
+    return { wanted: completed(manifest, live) as JsonObject, note }
   }
+}
+
+/** With what the live object has besides, such as defaults in entries of lists. */
+function completed(manifest: unknown, live: unknown): unknown {
+  if (Array.isArray(manifest) && Array.isArray(live) && manifest.length === live.length)
+    return manifest.map((entry, index) => completed(entry, live[index]))
+  if (!isObject(manifest) || !isObject(live)) return manifest
+  const named = Object.entries(manifest).map(([key, value]) => [key, completed(value, live[key])])
+  return { ...live, ...Object.fromEntries(named) }
 }
 
 /** Without fields that a controller of the object writes: replicas of what is scaled, aggregated rules, labels of what has no traffic. */

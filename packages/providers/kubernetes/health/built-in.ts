@@ -139,13 +139,19 @@ function claim({ status, spec, ...rest }: Subject, { storageClass }: HealthConte
 const conditionsAnnotation = 'autoscaling.alpha.kubernetes.io/conditions'
 const metricReasons = /^(?:FailedGet.*|FailedComputeMetricsReplicas)$/
 
-function autoscaler(subject: Subject): Outcome {
+function autoscaler(subject: Subject, context: HealthContext): Outcome {
   const { object } = subject
   const annotated = parseIfJson(annotationOf(object, conditionsAnnotation) ?? '[]')
   const conditions =
     subject.conditions.length > 0
       ? subject.conditions
       : conditionsIn({ conditions: annotated }, object)
+  if (conditions.length === 0)
+    return awaited(subject, context, {
+      limitMs: context.unattendedMs,
+      waits: 'Its controller has not looked at its metrics yet.',
+      nobody: 'No controller scales its target.',
+    })
   const of = (type: string) => conditions.find((condition) => condition.type === type)
   const [able, active] = [of('AbleToScale'), of('ScalingActive')]
   if (able?.status === 'False') return byCondition('failed', able)

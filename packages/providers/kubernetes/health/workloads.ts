@@ -188,6 +188,10 @@ export function job(subject: Subject, context: HealthContext): Outcome {
     return active > 0
       ? outcome('progressing', `The job is being suspended; ${pods(active)} still run.`, serving)
       : outcome('suspended', 'The job is suspended.', { warning: 'The job is suspended.' })
+  if (subject.spec['parallelism'] === 0 && active === 0)
+    return outcome('suspended', 'The parallelism of the job is 0.', {
+      warning: 'The parallelism of the job is 0, so that no pod runs.',
+    })
   const manager = textOf(subject.spec['managedBy'])
   if (manager !== undefined && manager !== ownJobs && Object.keys(subject.status).length === 0)
     return awaited(subject, context, {

@@ -1,6 +1,8 @@
 /** Drift: what deployed objects no longer have of their manifests. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
 import type { JsonObject } from '../../../../packages/base/json/values.ts'
 import {
   IgnoreRule,
@@ -15,6 +17,10 @@ import {
   startOperations,
   workload,
 } from '../../../support/kubernetes-operations.ts'
+import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
+
+const folder = createFolder('drift')
+after(() => removeFolder(folder))
 
 interface Drifted {
   readonly name: string
@@ -180,6 +186,37 @@ test('drift of what a deployment holds', async (t) => {
     assert.doesNotMatch(JSON.stringify(found), /YWRh|bob|Ym9i/)
     await deploy(manifests)
     assert.deepEqual(briefly(await driftOf(operations)), [])
+  })
+
+  await t.test('large config maps and lists with equal keys drift by their content', async () => {
+    const large = configMap('large', { a: 'x'.repeat(300_000) }, unversioned)
+    const container = { name: 'main', image: 'app:1', ports: [{ containerPort: 80 }] }
+    const twice = { ...container, ports: [{ containerPort: 80 }, { containerPort: 80, name: 'b' }] }
+    const template = { metadata: { labels: { app: 'twice' } }, spec: { containers: [twice] } }
+    await deploy([large, workload('Deployment', 'twice', { replicas: 1, template })])
+    assert.deepEqual(briefly(await driftOf(operations)), [])
+    await patch('configmap/large', { data: { a: 'y' } })
+    const found = await driftOf(operations)
+    assert.deepEqual(briefly(found), [['configMap large', 'kubectl-edit', ['data']]])
+    await run('deleteManifest', { manifestName: 'configMap large', location: namespace })
+  })
+
+  await t.test('what kubectl applies in their place drifts, with and without labels', async () => {
+    const manifest = service('taken', { app: 'web' })
+    const own = join(folder, 'taken.json')
+    const changed = service('taken', { app: 'other' })
+    writeFileSync(own, JSON.stringify({ ...changed, metadata: { name: 'taken', namespace } }))
+    for (const options of [[], ['--server-side', '--force-conflicts']]) {
+      await deploy([manifest])
+      await plane.kubectl('apply', ...options, '-f', own)
+      const [taken, ...more] = await driftOf(operations)
+      assert.deepEqual([taken?.name, more], ['service taken', []])
+      assert.match(`${taken?.manager}: ${taken?.note}`, /^kubectl.*: Another client has applied/)
+      assert.ok(
+        taken?.fields.includes('spec.selector.app') || taken?.fields.includes('spec.selector'),
+      )
+    }
+    await run('deleteManifest', { manifestName: 'service taken', location: namespace })
   })
 
   await t.test('scaling drifts by hand, and not by Fairlead', async () => {

@@ -281,6 +281,7 @@ const rows: readonly Row[] = [
   ],
   [31, 'a work queue', job({ parallelism: 2 }, { succeeded: 3 }), 'progressing', /work queue/],
   [32, 'a suspended job', job({ suspend: true }, on('Suspended=True')), 'suspended'],
+  [32, 'a job without parallelism', job({ parallelism: 0 }, { active: 0 }), 'suspended warning'],
   [32, 'a resumed job', job({ suspend: false }, on('Suspended=True')), 'progressing'],
   [
     36,
@@ -446,6 +447,7 @@ const rows: readonly Row[] = [
     ),
     'failed trouble',
   ],
+  [53, 'an autoscaler that nothing acts on', scaler({ maxReplicas: 3 }), 'unattended warning'],
   [54, 'a target of none', scaler({}, on('ScalingActive=False:ScalingDisabled')), 'suspended'],
   [
     55,
