@@ -261,7 +261,7 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
         /Data from .* The deployment service does not answer \(refused\)\. Next try in \d+ s\./,
       )
       .waitFor()
-    const indicator = page.getByRole('banner').getByText(/^(Live|Polling|Reconnecting|Stale)$/)
+    const indicator = page.getByRole('banner').getByText(/^(Live|Every few seconds|Reconnecting|Stale)$/)
     const said = page.locator('[role="status"].visually-hidden').last()
     assert.deepEqual(
       [await indicator.textContent(), await said.textContent()],
@@ -272,7 +272,7 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await page.getByText(/Data from/).waitFor({ state: 'detached' })
     assert.deepEqual(
       [await indicator.textContent(), await said.textContent()],
-      ['Polling', 'This page reads changes every few seconds.'],
+      ['Every few seconds', 'This page reads changes every few seconds.'],
     )
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'web')
     answer = refused(404, { message: 'No such thing.' })

@@ -270,7 +270,7 @@ test('a tab polls what no stream reports', { timeout: 900_000 }, async (t) => {
     const tab = await open(overview)
     await waitUntil(() => tab.reads.includes(streamPath), 'the stream')
     await settle(tab)
-    await tab.says('Polling')
+    await tab.says('Every few seconds')
     await tab.page.clock.fastForward(16_000)
     assert.deepEqual(await settle(tab), infrastructure)
   })
@@ -279,7 +279,7 @@ test('a tab polls what no stream reports', { timeout: 900_000 }, async (t) => {
     const { open } = await start(t, browser, { live: { maxStreams: 0 } })
     const tab = await open(overview)
     await settle(tab)
-    await tab.says('Polling')
+    await tab.says('Every few seconds')
     await tab.page.clock.fastForward(16_000)
     const reads = (await settle(tab)).filter((path) => path !== streamPath)
     assert.deepEqual(reads, polled)
@@ -292,7 +292,7 @@ test('a tab polls what no stream reports', { timeout: 900_000 }, async (t) => {
     )
     const tab = await open(overview)
     await settle(tab)
-    await tab.says('Polling')
+    await tab.says('Every few seconds')
     await tab.page.clock.fastForward(16_000)
     assert.deepEqual(
       (await settle(tab)).filter((path) => path !== streamPath),

@@ -17,11 +17,8 @@ export function search(query: NonNullable<ReadParameters<typeof searchPath>['que
 export const isAny = ({ length }: readonly unknown[]) => length > 0
 
 /** What waits for the reader was often started by another user. */
-export function useActiveExecutions(refresh: Refresh, isWanted = true) {
-  return useLive(searchPath, isWanted ? search({ statuses: activeStatuses }) : undefined, {
-    refresh,
-    isBusy: isAny,
-  })
+export function useActiveExecutions(refresh: Refresh) {
+  return useLive(searchPath, search({ statuses: activeStatuses }), { refresh, isBusy: isAny })
 }
 
 /** What the user may judge: it needs EXECUTE on the application besides a role of the judgment. Undefined while nothing is known. */

@@ -11,7 +11,7 @@ import {
   toReport,
   toSeries,
 } from '../model/canary.ts'
-import type { Execution, Stage } from '../model/execution.ts'
+import { type Execution, isComplete, type Stage } from '../model/execution.ts'
 import { formatClock } from '../model/time.ts'
 import { Banner } from './button.tsx'
 import { type Column, DataTable } from './data-table.tsx'
@@ -22,8 +22,25 @@ import { Name, StatusMark } from './text.tsx'
 type Report = ReturnType<typeof toReport>
 type Interval = ReturnType<typeof intervalsOf>[number]
 
+interface StageProps {
+  readonly execution: Execution
+  readonly stage: Stage
+  readonly isBrief?: boolean
+}
+
+/** Verdict and scores of the stage of a run, as evidence among others. */
+export function CanaryScores({ run, stage: id }: { run: string; stage: string }) {
+  const { body } = useLive(
+    '/pipelines/{id}',
+    { path: { id: run } },
+    { refresh: 'live', isBusy: ({ status }) => !isComplete(status) },
+  ).reading.value
+  const stage = body?.stages.find((one) => one.id === id)
+  return body && stage ? <StageCanary execution={body} stage={stage} isBrief /> : null
+}
+
 /** Of a stage: of its last judgment, unless the reader chooses an earlier one. */
-export function StageCanary({ execution, stage }: { execution: Execution; stage: Stage }) {
+export function StageCanary({ execution, stage, ...shown }: StageProps) {
   const intervals = intervalsOf(execution, stage)
   const [chosen, setChosen] = useState<string | undefined>(undefined)
   const analysis =
@@ -36,11 +53,14 @@ export function StageCanary({ execution, stage }: { execution: Execution; stage:
       <Banner tone="failed">{`The canary could not be judged: ${failure}`}</Banner>
     )
   }
-  return <CanaryReport key={analysis} id={analysis} intervals={intervals} onChoose={setChosen} />
+  const chart = { id: analysis, intervals, onChoose: setChosen, ...shown }
+  return <CanaryReport key={analysis} {...chart} />
 }
 
 interface ReportProps {
   readonly id: string
+  /** Without figures of the metrics. */
+  readonly isBrief?: boolean
   readonly intervals?: readonly Interval[]
   readonly onChoose?: (analysis: string) => void
 }
@@ -54,7 +74,7 @@ export function useAnalysis(id: string) {
   )
 }
 
-export function CanaryReport({ id, intervals = [], onChoose }: ReportProps) {
+export function CanaryReport({ id, intervals = [], onChoose, isBrief }: ReportProps) {
   const live = useAnalysis(id)
   return (
     <Loaded live={live} rows={6}>
@@ -71,7 +91,7 @@ export function CanaryReport({ id, intervals = [], onChoose }: ReportProps) {
             </p>
             {report.outlook !== undefined && <p class="muted">{report.outlook}</p>}
             <Scores report={report} intervals={shown} id={id} {...(onChoose && { onChoose })} />
-            <Metrics report={report} />
+            {!isBrief && <Metrics report={report} />}
           </div>
         )
       }}

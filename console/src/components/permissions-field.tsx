@@ -35,7 +35,7 @@ export function PermissionsField({ application, permissions, onChange }: Permiss
   const lost = isAdmin ? [] : lostRights(rows, roles).map((right) => rightWords[right])
   const unheld = unheldRights(rows).map((right) => rightWords[right])
   return (
-    <div class="answer">
+    <div class="answer plain-records matrix">
       <RecordRows records={rows} onChange={change} noun="role" added={{ role: '', has: ['READ'] }}>
         {({ role, has }, put) => (
           <>
@@ -47,6 +47,7 @@ export function PermissionsField({ application, permissions, onChange }: Permiss
             />
             <CheckList
               label={`${role || 'The role'} may`}
+              head=""
               choices={choices}
               chosen={has}
               onChange={(next) => put({ has: next })}

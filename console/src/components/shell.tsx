@@ -13,12 +13,12 @@ import { readersZone } from '../model/time.ts'
 import { places } from '../places.ts'
 import { capital } from '../words.ts'
 import { Button } from './button.tsx'
-import { Dialog, DialogOutlet } from './dialog.tsx'
+import { Dialog, DialogOutlet, openDialog } from './dialog.tsx'
 import { Menu } from './menu.tsx'
 import { announcement, Notices } from './notices.tsx'
 import { openPalette } from './palette.tsx'
 import { brand } from './screen.tsx'
-import { Icon, Mark, StatusMark, usePhone } from './text.tsx'
+import { Icon, Mark, StatusMark } from './text.tsx'
 import { chooseTheme, theme, themes } from './theme.ts'
 
 export function Shell({ children }: { children: ComponentChildren }) {
@@ -57,6 +57,7 @@ function TopLine() {
         <kbd>Ctrl K</kbd>
       </button>
       <LiveIndicator />
+      <Notifications />
       <UserMenu />
     </header>
   )
@@ -65,7 +66,7 @@ function TopLine() {
 const connections: Readonly<Record<Connection, readonly [kind: Kind, word: string, help: string]>> =
   {
     connected: ['succeeded', 'Live', 'Fairlead reports changes as they happen.'],
-    polling: ['queued', 'Polling', 'This page reads changes every few seconds.'],
+    polling: ['queued', 'Every few seconds', 'This page reads changes every few seconds.'],
     reconnecting: [
       'running',
       'Reconnecting',
@@ -170,9 +171,32 @@ function Rail() {
 }
 
 /** What waits for the reader, counted. */
+const useCount = () =>
+  useWaiting(useActiveExecutions('steady').reading.value.body)?.length ?? 0
+
+function Notifications() {
+  const count = useCount()
+  const open = async () => {
+    const { NotificationCentre } = await import('../screens/home.tsx')
+    openDialog(<NotificationCentre />)
+  }
+  const words = `Notifications${count > 0 ? `, ${count} waiting for you` : ''}`
+  return (
+    <button
+      type="button"
+      class="icon-button hide-phone"
+      aria-label={words}
+      title={words}
+      onClick={() => void open()}
+    >
+      <Icon name="bell" size={20} />
+      {count > 0 && <span class="count">{count.toLocaleString()}</span>}
+    </button>
+  )
+}
+
 function Waiting({ isHere }: { isHere: boolean }) {
-  const count =
-    useWaiting(useActiveExecutions('steady', usePhone()).reading.value.body)?.length ?? 0
+  const count = useCount()
   return (
     <a href={to.home({ show: 'waiting' })} aria-current={isHere ? 'page' : undefined}>
       <Icon name="user" size={20} />

@@ -146,7 +146,7 @@ function Inner({
         aria-expanded={shown.length === inner.length}
         onClick={() => onFold(id)}
       >
-        {`${inner.length} inner`}
+        {plural(inner.length, 'inner stage')}
       </button>
       {shown.map((stage) => {
         const { kind, word } = stageStatus(stage)

@@ -332,7 +332,7 @@ function helpOf({ help, kind, default: usual }: ShownField): ComponentChildren {
       {help
         .split('`')
         .map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))}{' '}
-      {isShown && <span class="usual">Default: {String(usual)}.</span>}
+      {isShown && <span class="usual">Empty means {String(usual)}.</span>}
     </>
   )
 }

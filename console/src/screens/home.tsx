@@ -22,6 +22,7 @@ import {
   useWaiting,
 } from '../api/waiting.ts'
 import { Banner, Button } from '../components/button.tsx'
+import { Dialog } from '../components/dialog.tsx'
 import { ErrorState, Loaded, Loading, PageHead, Panel } from '../components/screen.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Duration, Name, StatusMark, Time } from '../components/text.tsx'
@@ -115,6 +116,56 @@ export function Home({ query }: ScreenProps) {
       )}
     </>
   )
+}
+
+/** From every page: what waits for the reader, what the reader began, and what becomes of the reader's commits. */
+export function NotificationCentre() {
+  const name = user.value?.username
+  const { active, own, failed, succeeded } = useRuns(name, false)
+  const concerning = useLive(searchPath, name ? search({ text: name, size: 30 }) : undefined, {
+    refresh: 'steady',
+  })
+  const bodyOf = ({ reading }: Runs) => reading.value.body ?? []
+  const isLater = (one: Execution, other: Execution) =>
+    (other.buildTime ?? 0) - (one.buildTime ?? 0)
+  const begun = [own, failed, succeeded].flatMap(bodyOf).toSorted(isLater)
+  const others = bodyOf(concerning).filter((run) => startedBy(run) !== name)
+  return (
+    <Dialog title="Notifications">
+      <div class="stack">
+        <Block
+          title="Waiting for you"
+          none="Nothing waits for you."
+          live={active}
+          items={useWaiting(active.reading.value.body)}
+          row={waitingRow}
+          more={to.home({ show: 'waiting' })}
+        />
+        <Block
+          title="You began"
+          none="You began no run lately."
+          live={own}
+          items={begun}
+          row={stateRow}
+          more={to.home({ scope: 'mine' })}
+        />
+        <Block
+          title="Your commits"
+          none="No run has built or deployed a commit of yours lately."
+          live={concerning}
+          items={others}
+          row={stateRow}
+          more={to.runs(undefined, { q: name })}
+        />
+      </div>
+    </Dialog>
+  )
+}
+
+function stateRow(run: Execution) {
+  const status = statusOf(run)
+  const about = <Name text={(isFailure(run) && causeOf(run)) || status.word} max={120} />
+  return <Row run={run} status={status} about={about} end={<Time at={run.buildTime} />} />
 }
 
 /** The first row of a block, else its heading. */

@@ -8,7 +8,7 @@ import { applicationEvents } from '../api/streams.ts'
 import { Button } from '../components/button.tsx'
 import { GroupCharts } from '../components/group-charts.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
-import { Stale } from '../components/screen.tsx'
+import { Loading, Stale } from '../components/screen.tsx'
 import { Name, NameLink, StatusMark, Time } from '../components/text.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import {
@@ -43,17 +43,19 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
   const refresh = isChanging ? 'live' : 'steady'
   const events = applicationEvents(application, 'infrastructure')
   const live = useLive('/applications/{application}/environments', { path }, { refresh, events })
-  const releases =
-    useLive(
-      '/applications/{application}/releases',
-      { path },
-      { refresh, events: applicationEvents(application, 'executions') },
-    ).reading.value.body ?? []
-  const known = live.reading.value.body?.environments ?? []
+  const listed = useLive(
+    '/applications/{application}/releases',
+    { path },
+    { refresh, events: applicationEvents(application, 'executions') },
+  ).reading.value
+  const releases = listed.body ?? []
+  const { body: found, error } = live.reading.value
+  const known = found?.environments ?? []
   const environments = known.filter(
     ({ versions, promotion }) => versions.length > 0 || promotion?.images.length,
   )
   const mayJudge = useAllowed(startOperation, [application]).get(application) === true
+  if (found === undefined && error === undefined) return <Loading rows={6} />
   if (environments.length === 0 && releases.length === 0) return null
   const last = environments.findLast(({ versions }) => versions.length > 0)
   return (
@@ -62,7 +64,7 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
       <p class="flow-headline">
         <Name text={headline(environments, last, mayJudge)} />
       </p>
-      {live.reading.value.body?.declared === false && environments.length > 1 && (
+      {found?.declared === false && environments.length > 1 && (
         <p>
           {`You deploy to ${environments.map(({ name }) => name).join(' and ')}. `}
           <a class="button small" href={to.settings(application, { tab: 'environments' })}>
@@ -73,7 +75,11 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
       <div class="flow" style={{ '--environments': environments.length }}>
         <section class="flow-commits panel" aria-label="Commits">
           <h2>Commits</h2>
-          <ReleaseList application={application} releases={releases.slice(0, mostCommits)} />
+          {listed.body === undefined && listed.error === undefined ? (
+            <Loading rows={3} />
+          ) : (
+            <ReleaseList application={application} releases={releases.slice(0, mostCommits)} />
+          )}
         </section>
         {environments.map((environment) => (
           <Fragment key={environment.name}>
@@ -99,6 +105,10 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
 }
 
 const labelsOf = ({ versions }: Environment) => [...new Set(versions.map(({ label }) => label))]
+
+/** What was rolled back there would come again. */
+const isBack = ({ promotion, rollback }: Environment) =>
+  promotion?.images.some((each) => each.to === rollback?.from) === true
 
 /** What serves where it matters most, and what may go on. */
 function headline(
@@ -127,7 +137,7 @@ function headline(
         `${what} ${wait} for ${mayJudge ? 'your approval' : 'an approval'} to ${ready.name}`,
       )
     else if (run) parts.push(`${what} under way to ${ready.name}: ${run.waitsFor ?? run.pipeline}`)
-    else parts.push(`${what} may go to ${ready.name}`)
+    else parts.push(`${what} may go to ${ready.name}${isBack(ready) ? ' again' : ''}`)
   }
   return parts.join(' · ')
 }
@@ -156,7 +166,11 @@ export function ReleaseList({
             />
           </span>
           <span class="muted">
-            {failure ? <b class="is-behind">{failure}</b> : <Name text={version} max={20} />}{' '}
+            {failure ? (
+              <b class="is-behind">{failure}</b>
+            ) : (
+              commit?.message && <Name text={version} max={20} />
+            )}{' '}
             <Name text={commit?.author ?? ''} max={20} /> <Time at={atMs} />
             {serves.length > 0 && ` in ${serves.join(', ')}`}
           </span>
@@ -188,6 +202,18 @@ function Column({ application, environment, groups, releases }: ColumnProps) {
     : clusters
         .flatMap((cluster) => cluster.run ?? [])
         .toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0))
+  const release = releases.find(({ images }) =>
+    environment.versions.some(({ image }) => images.includes(image)),
+  )
+  const { commit, events = [] } = release ?? {}
+  const deployed = events.find(
+    (event) => event.kind === 'deployment' && event.state === 'good' && event.environment === name,
+  )
+  const approved = events.find(
+    ({ kind, state, run: judged }) =>
+      kind === 'judgment' && state === 'good' && judged && judged === deployed?.run,
+  )
+  const user = run?.user ?? (rollback ? undefined : deployed?.user)
   const failed = lastFailure(releases, environment)
   const canRollBack =
     toRollBack(groups.filter((group) => accounts.includes(accountOf(group)))).length > 0
@@ -212,6 +238,12 @@ function Column({ application, environment, groups, releases }: ColumnProps) {
         ))}
         {environment.versions.length === 0 && <span class="muted">nothing yet</span>}
       </p>
+      {commit?.message && (
+        <p>
+          <Name text={commit.message.split('\n')[0] ?? ''} max={60} />{' '}
+          <Name class="muted" text={commit.author ?? ''} max={20} />
+        </p>
+      )}
       <ul class="plain-list">
         {serving.slice(0, 6).map((group) => (
           <li key={`${group.region} ${group.name}`} class="row wraps">
@@ -232,13 +264,15 @@ function Column({ application, environment, groups, releases }: ColumnProps) {
         ) : (
           ''
         )}
-        {run?.user && ` by ${run.user}`}
+        {user && ` by ${user}`}
         {run && (
           <>
             {', '}
             <NameLink href={to.execution(run.id)} text={run.pipeline} max={30} />
           </>
         )}
+        {approved?.user && `, approved by ${approved.user}`}
+        {approved?.comment && `: ${approved.comment}`}
       </p>
       {rollback && (
         <p class="is-behind">
@@ -308,11 +342,8 @@ interface BetweenProps {
 }
 
 /** The promotion: commits between, and its conditions with their evidence. */
-function Between({
-  application,
-  environment: { name, rollback, versions },
-  promotion,
-}: BetweenProps) {
+function Between({ application, environment, promotion }: BetweenProps) {
+  const { name, versions } = environment
   const { commits, images, conditions, runs, manifests, holds } = promotion
   const [run] = runs
   const isSame = images.length === 0 && run === undefined
@@ -322,7 +353,6 @@ function Between({
       : isSame
         ? 'the same'
         : images.map((each) => each.to).join(', ')
-  const again = images.some((each) => each.to === rollback?.from) ? ' again' : ''
   const review = () =>
     openReview(
       run?.['judgment']
@@ -361,7 +391,7 @@ function Between({
       )}
       {!isSame && (
         <Button kind="primary" small onClick={review}>
-          {run?.['judgment'] ? 'Review' : `Promote${again} …`}
+          {run?.['judgment'] ? 'Review' : `Promote${isBack(environment) ? ' again' : ''} …`}
         </Button>
       )}
       {versions.length === 0 && isSame && <span class="muted">nothing to promote</span>}

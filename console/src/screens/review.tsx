@@ -14,7 +14,9 @@ import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
 import { useSubmit } from '../components/form-dialog.tsx'
 import { FailedAction, Loaded } from '../components/screen.tsx'
 import { Duration, Name, NameLink, PlainText, StatusMark, Time } from '../components/text.tsx'
+import { Lazy } from '../editor/lazy.tsx'
 import { pipelinesThatDeploy, whyNoImage } from '../model/infrastructure.ts'
+import { now } from '../model/time.ts'
 import { capital, plural } from '../words.ts'
 import { patchStage } from './execution-actions.tsx'
 import { startPipeline } from './start-dialog.tsx'
@@ -207,6 +209,8 @@ export function Commits({
   )
 }
 
+const loadCanary = async () => (await import('../components/canary-report.tsx')).CanaryScores
+
 const kinds = { met: 'succeeded', waits: 'waiting', failed: 'failed', ahead: 'queued' } as const
 
 export function Conditions({
@@ -218,7 +222,7 @@ export function Conditions({
 }) {
   return (
     <ul class="plain-list conditions">
-      {conditions.map(({ type, state, text, run, stage, analysis }) => {
+      {conditions.map(({ type, state, text, untilMs, run, stage, analysis }) => {
         const href = analysis
           ? to.canary(application, analysis)
           : run
@@ -227,7 +231,17 @@ export function Conditions({
         return (
           <li key={`${type} ${text}`} class="row">
             <StatusMark kind={kinds[state]} label={state} />
-            <NameLink href={href} text={capital(text)} max={160} />
+            <div>
+              <NameLink href={href} text={capital(text)} max={160} />
+              {untilMs && untilMs > now.value && (
+                <p class="muted">
+                  over in <Duration from={now.value} until={untilMs} />
+                </p>
+              )}
+              {type === 'canary' && run && stage && (
+                <Lazy load={loadCanary} props={{ run, stage }} />
+              )}
+            </div>
           </li>
         )
       })}
