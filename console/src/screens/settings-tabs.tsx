@@ -167,6 +167,7 @@ const moments = [
   { id: 'pipeline.starting', label: 'a run starts' },
   { id: 'pipeline.complete', label: 'a run succeeds' },
   { id: 'pipeline.failed', label: 'a run fails' },
+  { id: 'rollback', label: 'a version is rolled back' },
 ]
 
 export function NotificationFields({ application, denied, values, set }: FieldsProps) {
@@ -194,7 +195,12 @@ export function NotificationFields({ application, denied, values, set }: FieldsP
         noun="notification"
         records={notifications}
         onChange={(changed) => set('notifications', changed)}
-        added={{ type: 'email', level: 'application', address: '', when: ['pipeline.failed'] }}
+        added={{
+          type: 'email',
+          level: 'application',
+          address: '',
+          when: ['pipeline.failed', 'rollback'],
+        }}
       >
         {(notification, put) => (
           <>

@@ -71,6 +71,7 @@ const toReport = shape({
     name: or(textOf, 'a stage'),
     startTime: asGiven,
     endTime: asGiven,
+    rollback: shape({ from: textOf, to: textOf, account: textOf, reason: textOf, user: textOf }),
   }),
 })
 
@@ -116,6 +117,8 @@ const phaseWords: Readonly<Record<string, { phase: NoticePhase; word: string }>>
   failed: { phase: 'failed', word: 'has failed' },
 }
 
+const levels = ['pipeline', 'stage', 'rollback']
+
 /** @param event As orchestrators post it: `details` and `content`. @returns none for what is no start or end of a run or stage */
 export function noticesOfEvent(
   event: Partial<Record<keyof ReportedEvent, unknown>>,
@@ -124,22 +127,27 @@ export function noticesOfEvent(
   const { eventId, details, content } = toReport(event)
   const [source, level, phaseName = ''] = details.type.split(':')
   const words = Object.hasOwn(phaseWords, phaseName) ? phaseWords[phaseName] : undefined
-  if (source !== 'orca' || words === undefined || (level !== 'pipeline' && level !== 'stage'))
-    return []
+  if (source !== 'orca' || words === undefined || !levels.includes(level ?? '')) return []
   const { execution, context, stageId: id = '', name } = content
   if (execution.canceled || content.canceled || content.isSynthetic) return []
-  const stage = level === 'stage' ? { id, name } : undefined
+  const isRollback = level === 'rollback'
+  const { from = name, to, account, reason, user } = content.rollback
+  const stage = level === 'pipeline' ? undefined : { id, name }
   if (stage !== undefined && !context.sendNotifications) return []
   const application = execution.application ?? details.application
   const what = `${stage === undefined ? '' : `stage "${stage.name}" of `}pipeline "${execution.name}"`
   const occasion: NoticeOccasion = {
     eventId: eventId ?? usualEventId(details.type, content),
-    occasion: `${level}.${phaseName}`,
-    phase: words.phase,
+    occasion: isRollback ? 'rollback' : `${level}.${phaseName}`,
+    phase: isRollback ? 'failed' : words.phase,
     application,
     execution,
     stage,
-    subject: `${application}: ${what} ${words.word}`,
+    subject: isRollback
+      ? `${application}: ${from} was rolled back${to ? ` to ${to}` : ''}${account ? ` in ${account}` : ''}`
+      : `${application}: ${what} ${words.word}`,
+    details:
+      [user && `By ${user}`, reason].filter((part) => part !== undefined).join(': ') || undefined,
   }
   const { notifications: entries } = stage === undefined ? execution : context
   return entries

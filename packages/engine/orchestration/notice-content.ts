@@ -30,7 +30,7 @@ export type Notification =
     }
   | {
       readonly kind: 'event'
-      readonly level: 'stage'
+      readonly level: 'stage' | 'rollback'
       readonly phase: string
       readonly stageId: string
     }
@@ -72,7 +72,12 @@ export function notificationsOf(
   notice: Notification,
   records: readonly JsonObject[],
 ): JsonObject[] {
-  const occasion = notice.kind === 'judgment' ? notice.occasion : `${notice.level}.${notice.phase}`
+  const occasion =
+    notice.kind === 'judgment'
+      ? notice.occasion
+      : notice.level === 'rollback'
+        ? 'rollback'
+        : `${notice.level}.${notice.phase}`
   return entriesOf(execution, notice, records).filter((entry) => {
     const { when } = toEntry(entry)
     return when.includes(occasion) || (when.length === 0 && occasion === 'manualJudgment')
@@ -81,10 +86,11 @@ export function notificationsOf(
 
 function entriesOf(
   execution: Execution,
-  { stageId }: Notification,
+  notice: Notification,
   records: readonly JsonObject[],
 ): JsonObject[] {
-  if (stageId === undefined) {
+  const { stageId } = notice
+  if (stageId === undefined || (notice.kind === 'event' && notice.level === 'rollback')) {
     return records.reduce(
       (merged, record) => mergedNotifications(merged, withTypes(record)),
       execution.notifications,
@@ -145,8 +151,30 @@ export function announcementsOf(
     execution: shortView(execution, entries),
     executionId: execution.id,
     ...ofStage,
+    ...(stage && notice.level === 'rollback' && { rollback: rollbackBy(execution, stage) }),
   }
   return [{ told: { kind: 'event', event: { details, eventId: parts.id, content } }, as }]
+}
+
+const toRollback = shape({
+  account: [textOf, 'account', 'credentials'],
+  manifestName: textOf,
+  reason: textOf,
+  rollbackContext: shape({
+    rollbackServerGroupName: textOf,
+    restoreServerGroupName: textOf,
+    imageId: textOf,
+  }),
+})
+
+/** What was rolled back, to what, by whom and why. */
+function rollbackBy(execution: Execution, { context }: Stage) {
+  const { account, manifestName, reason, rollbackContext } = toRollback(
+    maskIn(context, executionSecretsOf(execution)),
+  )
+  const { rollbackServerGroupName: from = manifestName, imageId } = rollbackContext
+  const to = rollbackContext.restoreServerGroupName ?? imageId
+  return definedOf({ from, to, account, reason, user: execution.authentication.user })
 }
 
 /** Texts of an entry with expressions evaluated, as far as they can be without asking elsewhere. Its address stays whole. */

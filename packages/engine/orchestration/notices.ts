@@ -174,6 +174,9 @@ export class Notices {
   }
 }
 
+/** That roll back one thing; others consist of them. */
+const rollbackStages = ['rollbackServerGroup', 'undoRolloutManifest']
+
 /** What may be notified of an event: the event itself, a judgment that begins, or one that is given. */
 /** @param withEvents Else only judgments: events are reported anyway */
 function noticesOf(event: LifeCycleEvent, withEvents: boolean): Notification[] {
@@ -190,6 +193,8 @@ function noticesOf(event: LifeCycleEvent, withEvents: boolean): Notification[] {
       ? [{ kind: 'event', level: 'pipeline', phase }]
       : []
   }
+  if (withEvents && phase === 'complete' && rollbackStages.includes(stage.type))
+    return [{ kind: 'event', level: 'rollback', phase, stageId: stage.id }]
   if (stage.parentStageId !== undefined || stage.status === 'CANCELED') return []
   const judged = isJudgment && phase !== 'starting' ? judgmentOccasion(stage.context) : undefined
   return [

@@ -193,12 +193,14 @@ export const channels = [
 
 export function notificationFields(of: 'pipeline' | 'stage'): readonly Field[] {
   const moments = ['starting', 'complete', 'failed'].map((word) => `${of}.${word}`)
-  const ofJudgment =
-    of === 'stage' ? ['manualJudgment', 'manualJudgmentContinue', 'manualJudgmentStop'] : []
+  const others =
+    of === 'stage'
+      ? ['manualJudgment', 'manualJudgmentContinue', 'manualJudgmentStop']
+      : ['rollback']
   return [
     text('type', 'How it is sent.', { ...required, choices: channels }),
     text('address', 'Email address, channel, address of a webhook, or repository.'),
-    textListField('when', 'What it is sent for.', { choices: [...moments, ...ofJudgment] }),
+    textListField('when', 'What it is sent for.', { choices: [...moments, ...others] }),
     choice('level', 'What it is about.', { choices: [of] }),
     json('message', 'Texts by moment, such as {"pipeline.failed": {"text": "…"}}.'),
   ]

@@ -77,6 +77,31 @@ test('events-scenario 33: an event of an external orchestrator is notified once'
   )
 })
 
+test('a rollback says from what to what, by whom and why', async (t) => {
+  const receiver = await startReceiver(t)
+  const backends = await startNotifying(t, { types })
+  await backends.ask('echo', 'POST', '/', {
+    details: { source: 'orca', type: 'orca:rollback:complete', application: 'shop' },
+    content: {
+      execution: { id: '01X', application: 'shop', name: 'Roll back' },
+      stageId: '01S',
+      context: { sendNotifications: true, notifications: [hook(receiver.url, 'rollback')] },
+      rollback: {
+        from: 'shop-v002',
+        to: 'shop-v001',
+        account: 'prod',
+        user: 'ann',
+        reason: 'slow',
+      },
+    },
+  })
+  await receiver.until(1)
+  const { occasion, phase, subject, text } = receiver.received[0]?.body ?? {}
+  assert.deepEqual([occasion, phase], ['rollback', 'failed'])
+  assert.equal(subject, 'shop: shop-v002 was rolled back to shop-v001 in prod')
+  assert.equal(text, `${subject}\n\nBy ann: slow`)
+})
+
 test('notifications of the application and of all join those of the pipeline', async (t) => {
   const [own, ofApplication, ofAll] = [
     await startReceiver(t),
