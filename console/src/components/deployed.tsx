@@ -15,6 +15,7 @@ import {
   toDeclared,
   toDeployed,
   wayOf,
+  withDeclaredNames,
 } from '../model/deployments.ts'
 import { foresee, foreseen } from '../model/recent.ts'
 import { toEnvironments } from '../model/run-deployments.ts'
@@ -38,8 +39,9 @@ export function useLandscape(screen: string) {
   const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
   const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
   return useMemo(() => {
-    const environments = toEnvironments(accounts ?? [])
     const { declared, claimed } = toDeclared(applications ?? [], pipelines ?? [])
+    const usual = toEnvironments(accounts ?? [])
+    const environments = withDeclaredNames(usual, declared)
     const ways = [...declared.values()].map((list) => list.map(({ name }) => name))
     const own = [...environments].flatMap(([account, name]) => (claimed.has(account) ? [] : [name]))
     const deploying = (pipelines ?? []).map((pipeline) => wayOf(pipeline, environments))
@@ -57,7 +59,14 @@ export function useLandscape(screen: string) {
         )
       )
     }
-    return { screen, nameOf, names, reaches, pipelines: pipelines ?? [] }
+    /** As the application itself has it. */
+    const ownName = (application: string, environment: string) => {
+      const [account = ''] = [...environments].find(([, name]) => name === environment) ?? []
+      return declared.has(application.toLowerCase())
+        ? environment
+        : (usual.get(account) ?? environment)
+    }
+    return { screen, nameOf, names, ownName, reaches, pipelines: pipelines ?? [] }
   }, [screen, accounts, pipelines, applications])
 }
 
@@ -139,9 +148,11 @@ interface CellProps {
   readonly deployed: Deployed
   /** What the environment before it runs. */
   readonly earlier: Deployed | undefined
+  /** The environment, as the application has it. */
+  readonly target: string
 }
 
-export function DeployedCell({ application, deployed, earlier }: CellProps) {
+export function DeployedCell({ application, deployed, earlier, target }: CellProps) {
   const { versions, commit, sinceMs, up, total, groups, rolledBackFrom } = deployed
   const difference = earlier && differenceOf(deployed, earlier)
   const rollback =
@@ -177,7 +188,7 @@ export function DeployedCell({ application, deployed, earlier }: CellProps) {
             <Promotion
               application={application}
               earlier={earlier}
-              target={deployed.environment}
+              target={target}
               left={rolledBackFrom}
             />
           )}

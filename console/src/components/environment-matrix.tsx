@@ -144,12 +144,14 @@ export function EnvironmentMatrix({ applications, landscape, ...table }: MatrixP
     const deployed = found.get(environment)
     const before = names.slice(0, names.indexOf(environment))
     const earlier = before.flatMap((name) => found.get(name) ?? []).at(-1)
+    const target = landscape.ownName(application, environment)
+    const shared = { application, target }
     if (deployed !== undefined)
-      return <DeployedCell application={application} deployed={deployed} earlier={earlier} />
+      return <DeployedCell {...shared} deployed={deployed} earlier={earlier} />
     return earlier === undefined || !landscape.reaches(application, environment) ? (
       <span class="muted">–</span>
     ) : (
-      <Promotion application={application} earlier={earlier} target={environment} />
+      <Promotion {...shared} earlier={earlier} />
     )
   }
   return (

@@ -1,6 +1,7 @@
 /** Which version an environment runs of an application, and how environments differ. */
 
 import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { meansSame } from '@fairlead/model/environments/order.ts'
 import { runningOf, toGroup } from '@fairlead/model/environments/running.ts'
 import type { components } from '../api/schema.d.ts'
 import { isKind } from '../manifests/object.ts'
@@ -35,6 +36,18 @@ export function toDeclared(
   ])
   const claimed = [...declared.values()].flat().flatMap(({ accounts }) => accounts)
   return { declared, claimed: new Set(claimed.filter((account) => !open.has(account))) }
+}
+
+/** Accounts of which all that declare them say prod are of production for others, too. */
+export function withDeclaredNames(environments: Environments, declared: Declared): Environments {
+  const all = [...declared.values()].flat()
+  return new Map(
+    [...environments].map(([account, own]) => {
+      const names = all.flatMap(({ name, accounts }) => (accounts.includes(account) ? [name] : []))
+      const [name = own] = new Set(names).size === 1 ? names : []
+      return [account, meansSame(name, own) ? name : own]
+    }),
+  )
 }
 
 /** The environment of a server group: that which its application declares, else that of its account. */

@@ -1,15 +1,18 @@
 /** Figures of delivery and canary analyses of an application; and the report of one analysis. */
 
 import { numberOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { useMemo } from 'preact/hooks'
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { CanaryReport, useAnalysis } from '../components/canary-report.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
+import { Lines } from '../components/group-charts.tsx'
 import { applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
 import { KeyValue, Name, NameLink, StatusText, Time } from '../components/text.tsx'
 import { toReport } from '../model/canary.ts'
+import { formatDuration, presentMs } from '../model/time.ts'
 
 type Analysis = Schemas['CanaryResult']
 
@@ -27,6 +30,7 @@ export function DeliveryDetails({ application }: { application: string }) {
   return (
     <div class="stack">
       <Figures application={application} />
+      <Year application={application} />
       <Panel title="Canary analyses" flush>
         <Loaded live={analyses} rows={4} empty={<EmptyState icon="graph" text={none} />}>
           {(found) => (
@@ -67,6 +71,68 @@ function Figures({ application }: { application: string }) {
           />
         )}
       </Loaded>
+    </Panel>
+  )
+}
+
+const [dayMs, weeks] = [86_400_000, 52]
+
+type Change = Schemas['DeliveryChange']
+
+/** Of the changes of a week; undefined: it has none. */
+const curves: Readonly<
+  Record<
+    string,
+    readonly [ofWeek: (week: readonly Change[]) => number | undefined, (at: number) => string]
+  >
+> = {
+  'Deployments a week': [(week) => week.length, String],
+  'Failed a week': [(week) => week.filter(({ failure }) => failure).length, String],
+  'From commit to deployment': [(week) => median(week.map(({ leadMs }) => leadMs)), formatDuration],
+  'Time to restore': [
+    (week) => median(week.map(({ restoredAtMs, atMs }) => restoredAtMs && restoredAtMs - atMs)),
+    formatDuration,
+  ],
+}
+
+function median(values: readonly (number | null | undefined)[]): number | undefined {
+  const sorted = values.filter(isNumber).toSorted((a, b) => a - b)
+  return sorted[(sorted.length - 1) >> 1]
+}
+
+const isNumber = (value: number | null | undefined) => typeof value === 'number'
+
+/** A point for each week. */
+function Year({ application }: { application: string }) {
+  const since = useMemo(() => (Math.ceil(presentMs() / dayMs) - weeks * 7) * dayMs, [])
+  const { body } = useLive(
+    '/applications/{application}/delivery',
+    { path: { application }, query: { since } },
+    { refresh: 'rare' },
+  ).reading.value
+  const changes = body?.changes.filter(({ kind }) => kind === 'deployment') ?? []
+  if (changes.length === 0) return null
+  const byWeek = Map.groupBy(changes, ({ atMs }) => Math.floor((atMs - since) / (7 * dayMs)))
+  return (
+    <Panel title="The last year">
+      <div class="charts">
+        {Object.entries(curves).map(([title, [ofWeek, format]]) => {
+          const points = Array.from({ length: weeks }, (_, at) => at).flatMap((at) => {
+            const value = ofWeek(byWeek.get(at) ?? [])
+            return value === undefined ? [] : [[at, value] as const]
+          })
+          const most = Math.max(0, ...points.map(([, value]) => value))
+          return (
+            <figure key={title} class="chart">
+              <figcaption>
+                <span class="muted">{title}</span>
+                <b>{points.length === 0 ? 'none' : `at most ${format(most)}`}</b>
+              </figcaption>
+              <Lines all={[points]} from={0} until={weeks - 1} most={most} />
+            </figure>
+          )
+        })}
+      </div>
     </Panel>
   )
 }

@@ -25,7 +25,7 @@ import { Banner, Button } from '../components/button.tsx'
 import { Dialog } from '../components/dialog.tsx'
 import { ErrorState, Loaded, Loading, PageHead, Panel } from '../components/screen.tsx'
 import { Segments } from '../components/tabs.tsx'
-import { Duration, Name, StatusMark, Time } from '../components/text.tsx'
+import { Duration, Name, StatusMark, Time, usePhone } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { useLetters } from '../letter-keys.ts'
 import {
@@ -216,8 +216,6 @@ interface BlockProps<Item> {
   readonly more?: string
 }
 
-const mostShown = 5
-
 function Block<Item extends { readonly id: string }>(props: BlockProps<Item>) {
   const {
     title,
@@ -230,7 +228,9 @@ function Block<Item extends { readonly id: string }>(props: BlockProps<Item>) {
     actions,
     more,
   } = props
-  const shown = more === undefined ? items : items?.slice(0, mostShown)
+  // What runs is in view on phones, too.
+  const most = usePhone() ? 3 : 5
+  const shown = more === undefined ? items : items?.slice(0, most)
   const rows = (
     <VirtualList
       label={title}
@@ -247,8 +247,8 @@ function Block<Item extends { readonly id: string }>(props: BlockProps<Item>) {
       <Loaded live={live} rows={2} empty={nothing}>
         {() => (items === undefined ? <Loading rows={2} /> : items.length === 0 ? nothing : rows)}
       </Loaded>
-      {more !== undefined && (items?.length ?? 0) > mostShown && (
-        <a class="more-rows" href={more}>{`${(items?.length ?? 0) - mostShown} more`}</a>
+      {more !== undefined && (items?.length ?? 0) > most && (
+        <a class="more-rows" href={more}>{`${(items?.length ?? 0) - most} more`}</a>
       )}
     </Panel>
   )

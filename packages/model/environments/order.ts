@@ -2,6 +2,11 @@
 
 const usualOrder = [/dev|local|sandbox/i, /test|qa/i, /stag|pre|uat/i, /prod|live/i]
 
+/** Whether two names say the same of an environment, such as prod and production. */
+export function meansSame(one: string, other: string): boolean {
+  return usualOrder.some((pattern) => pattern.test(one) && pattern.test(other))
+}
+
 /** @param ways Environments in the order in which versions reach them; of those that no way orders, the names say it */
 export function inOrder(
   names: readonly string[],
