@@ -16,7 +16,6 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly additionalProperties?: Schema | boolean
-  readonly description?: string
 }
 
 interface Content {
@@ -44,7 +43,7 @@ export function printConsoleTypes({ paths, components }: ApiDescription, source:
   const schemas = new Map(
     Object.entries(components.schemas).map(([name, schema]) => [
       name,
-      `    ${describe(schema)}${key(name)}: ${toType(schema)}`,
+      `    ${key(name)}: ${toType(schema)}`,
     ]),
   )
   const used = namesIn([source, ...printed].join('\n'), schemas, new Set())
@@ -152,8 +151,7 @@ function arrayType({ items, prefixItems }: Schema): string {
 
 function objectType({ properties = {}, required = [], additionalProperties }: Schema): string {
   const fields = Object.entries(properties).map(
-    ([name, schema]) =>
-      `${describe(schema)}${key(name)}${required.includes(name) ? '' : '?'}: ${toType(schema)}`,
+    ([name, schema]) => `${key(name)}${required.includes(name) ? '' : '?'}: ${toType(schema)}`,
   )
   if (additionalProperties !== undefined && additionalProperties !== false) {
     // A type for every key would have to admit those of the named fields.
@@ -162,12 +160,6 @@ function objectType({ properties = {}, required = [], additionalProperties }: Sc
     fields.push(`[key: string]: ${others}`)
   }
   return fields.length === 0 ? 'Record<string, unknown>' : `{ ${fields.join('; ')} }`
-}
-
-function describe({ description }: Schema): string {
-  return description === undefined
-    ? ''
-    : `/** ${description.replaceAll('*/', '*\\/').replace(/\s+/g, ' ')} */ `
 }
 
 function key(name: string): string {

@@ -46,12 +46,6 @@ for (const [meaning, schema, type] of forms) {
   test(`${meaning} is printed as ${type}`, () => assert.equal(toType(schema), type))
 }
 
-test('a description cannot end its comment', () => {
-  const schemas = { A: { type: 'string', description: 'x */ evil' } }
-  const text = printConsoleTypes({ paths: {}, components: { schemas } }, "Schemas['A']")
-  assert.match(text, /\/\*\* x \*\\\/ evil \*\/ A: string/)
-})
-
 test('operations that the console does not call and schemas that it does not name are left out', () => {
   const answers = (name: string) => {
     const operation = {

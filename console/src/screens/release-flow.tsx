@@ -22,13 +22,12 @@ import {
 import { formatExact, now } from '../model/time.ts'
 import { percent, shareOf } from '../model/traffic.ts'
 import { plural } from '../words.ts'
-import { Conditions, openReview } from './review.tsx'
+import { Commits, Conditions, openReview } from './review.tsx'
 import { chooseRollBack } from './roll-back.tsx'
 
 type Environment = Schemas['Environment']
 type Promotion = Schemas['EnvironmentPromotion']
-export type Release = Schemas['Release']
-export type ReleaseEvent = Release['events'][number]
+type Release = Schemas['Release']
 
 const [mostCommits, mostBetween] = [8, 4]
 
@@ -142,7 +141,7 @@ function headline(
   return parts.join(' · ')
 }
 
-export function ReleaseList({
+function ReleaseList({
   application,
   releases,
 }: {
@@ -364,22 +363,9 @@ function Between({ application, environment, promotion }: BetweenProps) {
       <p class="flow-arrow">
         <span>{count}</span>
       </p>
-      <ul class="plain-list commits">
-        {commits.slice(0, mostBetween).map(({ sha, message, author }) => (
-          <li key={sha}>
-            <NameLink
-              href={to.release(application, sha)}
-              text={message?.split('\n')[0] || sha.slice(0, 8)}
-              max={40}
-            />
-            <Name class="muted" text={author ?? ''} max={20} />
-          </li>
-        ))}
-        {commits.length > mostBetween && <li class="muted">{commits.length - mostBetween} more</li>}
-        {manifests.length > 0 && (
-          <li class="muted">{plural(manifests.length, 'manifest')} differ</li>
-        )}
-      </ul>
+      <Commits application={application} commits={commits.slice(0, mostBetween)} />
+      {commits.length > mostBetween && <p class="muted">{commits.length - mostBetween} more</p>}
+      {manifests.length > 0 && <p class="muted">{plural(manifests.length, 'manifest')} differ</p>}
       {!isSame && <Conditions application={application} conditions={conditions} />}
       {run && !run['judgment'] && (
         <p>

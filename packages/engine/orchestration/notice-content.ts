@@ -165,15 +165,17 @@ const toRollback = shape({
     restoreServerGroupName: textOf,
     imageId: textOf,
   }),
+  images: [shape({ from: textOf, to: textOf }), 'rollback.images'],
 })
 
 /** What was rolled back, to what, by whom and why. */
 function rollbackBy(execution: Execution, { context }: Stage) {
-  const { account, manifestName, reason, rollbackContext } = toRollback(
+  const { account, manifestName, reason, rollbackContext, images } = toRollback(
     maskIn(context, executionSecretsOf(execution)),
   )
-  const { rollbackServerGroupName: from = manifestName, imageId } = rollbackContext
-  const to = rollbackContext.restoreServerGroupName ?? imageId
+  const { rollbackServerGroupName: group = manifestName, imageId } = rollbackContext
+  const from = images.from ?? group
+  const to = images.to ?? rollbackContext.restoreServerGroupName ?? imageId
   return definedOf({ from, to, account, reason, user: execution.authentication.user })
 }
 

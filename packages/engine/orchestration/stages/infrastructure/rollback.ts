@@ -112,6 +112,10 @@ async function planRollback(context: TaskContext): Promise<TaskResult> {
       'rollback.stopsFirst': stopsFirst,
       ...(stopsFirst && { notice: `${name} ends first, as it has a volume with one writer.` }),
       ...definedOf({ 'rollback.moniker': moniker }),
+      'rollback.images': definedOf({
+        from: rolledBack.image.imageId,
+        to: restored ? restored.image.imageId : undefined,
+      }),
       'targetop.asg.disableServerGroup.name': name,
       ...(restored && {
         'restore.capacity': restored.capacity,
