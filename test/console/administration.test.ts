@@ -261,7 +261,9 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
         /Data from .* The deployment service does not answer \(refused\)\. Next try in \d+ s\./,
       )
       .waitFor()
-    const indicator = page.getByRole('banner').getByText(/^(Live|Every few seconds|Reconnecting|Stale)$/)
+    const indicator = page
+      .getByRole('banner')
+      .getByText(/^(Live|Every few seconds|Reconnecting|Stale)$/)
     const said = page.locator('[role="status"].visually-hidden').last()
     assert.deepEqual(
       [await indicator.textContent(), await said.textContent()],
@@ -592,6 +594,12 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     const isSearch = (url: URL) =>
       url.pathname.endsWith('/executions/search') && url.searchParams.has('statuses')
     await page.route(isSearch, (route) => route.fulfill({ json: [run] }))
+    await open('projects')
+    await click('button', 'Notifications, 1 waiting for you')
+    await page.getByRole('dialog').getByRole('button', { name: 'Review' }).waitFor()
+    await page.getByRole('heading', { name: 'Your commits' }).waitFor()
+    assert.deepEqual(await findBarriers(page), [])
+    await page.keyboard.press('Escape')
     await page.setViewportSize({ width: 390, height: 844 })
     await open('projects')
     await page.getByRole('link', { name: 'Waiting 1' }).click()

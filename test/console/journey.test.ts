@@ -749,6 +749,7 @@ step(
       .getByText(/table of orders is missing/)
       .last()
       .waitFor()
+    assert.equal(await cause.count(), 0, 'the output has the page for itself')
   },
 )
 

@@ -20,6 +20,7 @@ import {
   lengthOf,
 } from '../model/stage-graph.ts'
 import { formatDuration, now } from '../model/time.ts'
+import { plural } from '../words.ts'
 import { Graph, type GraphItem } from './graph.tsx'
 import { Name, StatusMark } from './text.tsx'
 

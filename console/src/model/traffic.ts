@@ -186,7 +186,7 @@ export function sentenceOf(pictures: readonly PictureGroup[]): string {
         : share === 0
           ? 'no traffic'
           : `${percent(share ?? 0)} of the traffic`
-    const traffic = share === undefined ? undefined : `takes ${part}`
+    const traffic = share === undefined ? 'runs' : `takes ${part}`
     return `${versionIn(group.name)} ${[fate === undefined ? traffic : `is ${fate}`, health].filter(Boolean).join(', ')}`
   })
   return `${parts.toReversed().join('; ')}.`

@@ -128,7 +128,9 @@ export function NotificationCentre() {
   const bodyOf = ({ reading }: Runs) => reading.value.body ?? []
   const isLater = (one: Execution, other: Execution) =>
     (other.buildTime ?? 0) - (one.buildTime ?? 0)
-  const begun = [own, failed, succeeded].flatMap(bodyOf).toSorted(isLater)
+  // A run that ends between two reads is in both.
+  const byId = new Map([own, failed, succeeded].flatMap(bodyOf).map((run) => [run.id, run]))
+  const begun = [...byId.values()].toSorted(isLater)
   const others = bodyOf(concerning).filter((run) => startedBy(run) !== name)
   return (
     <Dialog title="Notifications">
