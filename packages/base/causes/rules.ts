@@ -32,39 +32,50 @@ interface LiteralUse {
   isOfTests: boolean
 }
 
-const uses = new Map<string, LiteralUse>()
-for (const rule of rules) {
-  for (const literal of rule.literals.split('|')) {
-    const use = useOf(literal)
-    use.rules.push(rule)
-    use.matters ||= rule.class !== 'N'
-  }
+interface Scanner {
+  readonly literals: Literals
+  /** In the order of the literals. */
+  readonly places: readonly LiteralUse[]
 }
-for (const literal of testLiterals.split('|')) useOf(literal).isOfTests = true
-for (const literal of levelLiterals.split('|')) useOf(literal).matters = true
-const places = [...uses.values()]
-const literals = new Literals([...uses.keys()])
 
-function useOf(literal: string): LiteralUse {
-  return uses.getOrInsertComputed(literal, () => ({ rules: [], matters: false, isOfTests: false }))
+let scanner: Scanner | undefined
+
+/** Made for the first line: most processes never look for a cause. */
+function openScanner(): Scanner {
+  const uses = new Map<string, LiteralUse>()
+  const useOf = (literal: string) =>
+    uses.getOrInsertComputed(literal, () => ({ rules: [], matters: false, isOfTests: false }))
+  for (const rule of rules) {
+    for (const literal of rule.literals.split('|')) {
+      const use = useOf(literal)
+      use.rules.push(rule)
+      use.matters ||= rule.class !== 'N'
+    }
+  }
+  for (const literal of testLiterals.split('|')) useOf(literal).isOfTests = true
+  for (const literal of levelLiterals.split('|')) useOf(literal).matters = true
+  return { literals: new Literals([...uses.keys()]), places: [...uses.values()] }
 }
 
 /** The literals of a line. */
 export interface Scan {
   readonly matters: boolean
   readonly isOfTests: boolean
-  readonly places: readonly number[]
+  readonly uses: readonly LiteralUse[]
 }
 
-const nothing: Scan = { matters: false, isOfTests: false, places: [] }
+const nothing: Scan = { matters: false, isOfTests: false, uses: [] }
 
 export function scanLine(plain: string): Scan {
+  scanner ??= openScanner()
+  const { literals, places } = scanner
   const found = literals.scan(plain)
   if (found.length === 0) return nothing
+  const uses = found.map((place) => places[place] as LiteralUse)
   return {
-    matters: found.some((place) => places[place]?.matters),
-    isOfTests: found.some((place) => places[place]?.isOfTests),
-    places: found,
+    matters: uses.some(({ matters }) => matters),
+    isOfTests: uses.some(({ isOfTests }) => isOfTests),
+    uses,
   }
 }
 
@@ -74,7 +85,7 @@ function isMatch({ tool, pattern }: Rule, { line, text }: CleanLine): boolean {
 
 /** All rules that the line matches, in order. */
 export function rulesOf(scan: Scan, clean: CleanLine): Rule[] {
-  const tried = new Set(scan.places.flatMap((place) => places[place]?.rules ?? []))
+  const tried = new Set(scan.uses.flatMap((use) => use.rules))
   return [...tried]
     .filter((rule) => isMatch(rule, clean))
     .sort((one, other) => one.rank - other.rank)
@@ -84,8 +95,8 @@ export function rulesOf(scan: Scan, clean: CleanLine): Rule[] {
 export function classOf(scan: Scan, clean: CleanLine): RuleClass | undefined {
   if (clean.level === 'other') return 'N'
   let first: Rule | undefined
-  for (const place of scan.places) {
-    for (const rule of places[place]?.rules ?? []) {
+  for (const use of scan.uses) {
+    for (const rule of use.rules) {
       if (first !== undefined && rule.rank >= first.rank) break
       if (isMatch(rule, clean)) first = rule
     }

@@ -10,18 +10,25 @@ const states = ['failed', 'suspended', 'progressing', 'healthy'] as const
 
 /** Fields of the object that expressions name without `object`, as those of Flux do. */
 const parts = ['metadata', 'spec', 'status', 'data'] as const
-const environment = parts.reduce(
-  (declared, name) => declared.registerVariable(name, 'dyn'),
-  new Environment({ enableOptionalTypes: true, limits: { maxAstNodes: 2000 } })
-    .registerVariable('object', 'dyn')
-    .registerVariable('now', 'google.protobuf.Timestamp'),
-)
+
+let environment: Environment | undefined
+
+/** Made for the first expression: few installations have any. */
+function openEnvironment(): Environment {
+  environment ??= parts.reduce(
+    (declared, name) => declared.registerVariable(name, 'dyn'),
+    new Environment({ enableOptionalTypes: true, limits: { maxAstNodes: 2000 } })
+      .registerVariable('object', 'dyn')
+      .registerVariable('now', 'google.protobuf.Timestamp'),
+  )
+  return environment
+}
 
 const Expression = z
   .string()
   .superRefine((text, context) => {
     try {
-      const { valid, error } = environment.check(text)
+      const { valid, error } = openEnvironment().check(text)
       if (!valid) context.addIssue(`is no expression of CEL: ${firstLine(error)}`)
     } catch (error) {
       context.addIssue(`is no expression of CEL: ${firstLine(error)}`)
@@ -59,7 +66,7 @@ function groupOf(apiVersion: string): string {
   return version === undefined ? '' : group
 }
 
-type Evaluate = ReturnType<typeof environment.parse>
+type Evaluate = ReturnType<Environment['parse']>
 
 export class OwnRules {
   readonly #rules: ReadonlyMap<string, ReadonlyMap<HealthState | 'message', Evaluate>>
@@ -71,7 +78,7 @@ export class OwnRules {
         new Map(
           [...states, 'message' as const].flatMap((name) => {
             const text = rule[name]
-            return text === undefined ? [] : [[name, environment.parse(text)] as const]
+            return text === undefined ? [] : [[name, openEnvironment().parse(text)] as const]
           }),
         ),
       ]),
