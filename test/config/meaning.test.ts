@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { settingGroups } from '../../packages/app/config/capabilities.ts'
 import { type Config, loadConfig } from '../../packages/app/config/config.ts'
+import { checkOutsideAddress } from '../../packages/base/outside/call-outside.ts'
 import { serviceNames } from '../../packages/base/services/services.ts'
 import { formMethod } from '../../packages/gateway/login/form/method.ts'
 import { settingsOf } from '../../packages/gateway/login/settings.ts'
@@ -38,6 +39,19 @@ test('load balancers and instances get no port that Fairlead listens on', async 
     (config.backends.infrastructure?.providers['local'] as LocalSettings | undefined)?.ownPorts,
     [8099],
   )
+})
+
+test('variables of the environment name domains and hosts that stages must not call', async (t) => {
+  const { config } = await load(t, {
+    'config/gate-local.yml':
+      'user-configured-url-restrictions:\n' +
+      '  excludedDomainsFromEnvironment: [POD_NAMESPACE, NOT_SET]\n' +
+      '  extraExcludedPatternsFromEnvironment: [PATTERN]\n',
+    env: { POD_NAMESPACE: 'apps', PATTERN: 'git.*' },
+  })
+  const { outside } = config.backends
+  for (const host of ['front50.apps', 'git.x.example'])
+    await assert.rejects(checkOutsideAddress(outside, 'Stages', `https://${host}/`), /is excluded/)
 })
 
 test('by default everything is embedded, protected and local', async (t) => {

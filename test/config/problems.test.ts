@@ -82,6 +82,10 @@ const accepted: [title: string, yaml: string][] = [
   ['a key that begins with x-', 'x-anchors: {a: 1}'],
   ['a key of the management server', 'management: {metrics: {export: {enabled: true}}}'],
   ['a method that is off', 'ldap: {enabled: false, url: "ldap://x", managerPassword: p}'],
+  ['a wrong value of a method that is off', 'x509.subjectPrincipalRegex: "("'],
+  ['an unknown key of one', 'x509: {subjectPrincipalRegexp: a, x: 1}'],
+  ['an address of a service that nothing needs', 'services.keel.baseUrl: keel'],
+  ['a service that is off', 'services.swabbie: {enabled: false, baseUrl: "swabbie:8088/x y"}'],
 ]
 
 for (const [title, yaml] of accepted) {
@@ -114,6 +118,7 @@ test('an error in a shared file is reported', async (t) => {
 
 const unknownKeys: [yaml: string, file?: string][] = [
   ['anonymos.enabled: true'],
+  ['saml.enabeld: true'],
   ['server.adress: 127.0.0.1'],
   ['ldap: {enabled: true, url: "ldap://l/dc=x", userDnPattern: "uid={0}", groups: ou=x}'],
   ['security.unheard-of: 1'],

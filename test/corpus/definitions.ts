@@ -1209,6 +1209,54 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
       ],
     },
   ],
+  ...['stages', 'triggers', 'parameterConfig', 'expectedArtifacts', 'notifications', 'tags'].map(
+    (list): [string, JsonObject, RegExp] => [
+      `null among ${list}`,
+      { stages: [wait], [list]: list === 'stages' ? [null, wait] : [null] },
+      /\[0\]: The entry is null/,
+    ],
+  ),
+  [
+    'null among variables',
+    {
+      stages: [
+        stage('evaluateVariables', { variables: [null, { key: 'a', value: '1' }] }),
+        { ...wait, refId: '2', stageEnabled: 'false' },
+      ],
+    },
+    /variables\[0\]: The entry is null.*as if it were not there/,
+  ],
+  [
+    'an instance with stages',
+    {
+      type: 'templatedPipeline',
+      schema: 'v2',
+      template: { reference: `spinnaker://${templateId}` },
+      stages: [wait],
+    },
+    /no stages of its own/,
+  ],
+  [
+    'an instance of a file',
+    {
+      type: 'templatedPipeline',
+      schema: 'v2',
+      template: { reference: 'https://git.example/t.json', type: 'github/file' },
+    },
+    /names no template of this store/,
+  ],
+  [
+    'constraints that are no patterns',
+    {
+      stages: [wait],
+      triggers: [
+        { type: 'webhook', source: 'odd', enabled: true, payloadConstraints: { a: { b: 1 } } },
+        { type: 'git', source: 'github', project: 'a', slug: 'b', enabled: 1, events: 'push:push' },
+        { type: 'cron', enabled: true, cronExpression: '0 0 1 ? * *', timeZone: 'Mars/Phobos' },
+      ],
+    },
+    /can never match.*counts as empty.*no time zone "Mars/,
+  ],
   [
     'failed expressions',
     { stages: [{ ...wait, failOnFailedExpressions: true, skipExpressionEvaluation: false }] },

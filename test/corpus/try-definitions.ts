@@ -140,9 +140,10 @@ function isKept(
 /** The store gives the cron triggers of a new pipeline ids of their own, and each pipeline a list of triggers. */
 function withoutCronIds({ triggers, ...rest }: JsonObject): JsonObject {
   if (!Array.isArray(triggers)) return { ...rest, triggers: [] }
-  const kept = triggers.map(({ id, ...trigger }: JsonObject) =>
-    trigger['type'] === 'cron' || id === undefined ? trigger : { id, ...trigger },
-  )
+  const kept = triggers.map((each: JsonObject | null) => {
+    const { id, ...trigger } = each ?? {}
+    return each === null || trigger['type'] !== 'cron' ? each : trigger
+  })
   return { ...rest, triggers: kept }
 }
 

@@ -1,6 +1,12 @@
 /** Lists of objects of one kind, each of which opens as a form. */
 
-import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  type JsonObject,
+  listOf,
+  objectOf,
+  scalarOf,
+} from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Banner, Button, IconButton } from '../components/button.tsx'
@@ -32,8 +38,9 @@ interface ItemListProps {
 export function ItemList({ draft, path, kind }: ItemListProps) {
   const { itemName, fresh = () => ({}), empty } = kind
   const value = valueAt(draft.definition.value, path) ?? []
-  const items = objectsOf(value)
-  if (!Array.isArray(value) || items.length < value.length) {
+  const items = listOf(value).map(objectOf)
+  // An entry that is null is shown as one without fields.
+  if (!Array.isArray(value) || value.some((each) => each !== null && !isObject(each))) {
     return <Banner tone="warning">This is not a list of objects. Correct it in the text.</Banner>
   }
   const add = () => {
@@ -52,6 +59,10 @@ export function ItemList({ draft, path, kind }: ItemListProps) {
       </Button>
     </div>
   )
+}
+
+function moved(list: readonly unknown[], from: number, to: number): unknown[] {
+  return list.toSpliced(from, 1).toSpliced(to, 0, list[from])
 }
 
 function ListItem({
@@ -74,7 +85,7 @@ function ListItem({
   const problems = draft.problems.value.filter((problem) => isWithin(problem.path, here)).length
   const move = (to: number) =>
     draft.change(`Move ${title}`, (definition) =>
-      withValueAt(definition, path, items.toSpliced(index, 1).toSpliced(to, 0, item)),
+      withValueAt(definition, path, moved(listOf(valueAt(definition, path)), index, to)),
     )
   const tools = [
     { icon: 'up', label: `Move ${title} up`, isShown: index > 0, onClick: () => move(index - 1) },

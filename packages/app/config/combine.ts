@@ -2,7 +2,9 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isEmbeddable, serviceNames } from '@fairlead/base/services/services.ts'
 import { reasonUnreadable } from '@fairlead/base/storage/file-fault.ts'
+import { z } from 'zod'
 import { truthOf } from './bind.ts'
 import {
   canonicalPath,
@@ -19,10 +21,11 @@ import {
   toVariable,
 } from './environment.ts'
 import { isGuarded } from './guarded-keys.ts'
-import { type KnownKey, nearestKey } from './known-keys.ts'
+import { findChild, type KnownKey, nearestKey } from './known-keys.ts'
 import type { ConfigFolders } from './locations.ts'
 import { type LookUp, PlaceholderError, Placeholders } from './placeholders.ts'
 import { formatPath, formatProblems, type Problem, sortProblems } from './problems.ts'
+import { notesOf } from './schema-shape.ts'
 import { namesAt, readSources, type UnknownKeyPolicy } from './sources.ts'
 import { createMap, findNode, type MapNode, mergeNodes, type Node } from './tree.ts'
 
@@ -34,7 +37,9 @@ export interface CombinedSources {
   sources: string[]
   profiles: string[]
   /** To be called when all placeholders are filled: a key that another one refers to is no mistake. */
-  reportUnknown: (policy: UnknownKeyPolicy, placeholders: Placeholders) => void
+  reportUnknown: (policy: UnknownKeyPolicy) => void
+  /** Whether a key is in a block that is switched off, so that nothing reads it. */
+  isUnused: (key: string) => boolean
 }
 
 export async function combineSources(
@@ -71,9 +76,13 @@ export async function combineSources(
   const referenced = new Set<string>()
   for (const { root } of documents) noteReferences(root, known, referenced)
   for (const document of documents) problems.push(...document.findings.problems)
+  const placeholders = new Placeholders(lookUpIn(root, known, places, referenced))
+  const isUnused = (path: readonly string[]) =>
+    path.some((_, index) => index > 0 && isOff({ root, known, placeholders }, path.slice(0, index)))
   return {
     root,
-    placeholders: new Placeholders(lookUpIn(root, known, places, referenced)),
+    placeholders,
+    isUnused: (key) => isUnused(key.split(/[.[]/)),
     problems,
     notices,
     sources: [
@@ -82,12 +91,11 @@ export async function combineSources(
       ...(environment.entries.size > 0 ? ['environment variables'] : []),
     ],
     profiles,
-    reportUnknown: (policy, placeholders) => {
+    reportUnknown: (policy) => {
       const found = [...documents, { shared: false, findings }]
       const unknown = findUnknown(found, known, referenced, notices)
-      const isOff = (block: readonly string[]) => isSwitchedOff(root, block, placeholders)
       const refused = unknown.filter(
-        (key) => policy === 'reject' || (policy === 'protect' && isProtected(key, isOff)),
+        (key) => policy === 'reject' || (policy === 'protect' && isProtected(key, isUnused)),
       )
       problems.push(...refused.map(({ problem }) => problem))
       const rest = unknown.filter((key) => !refused.includes(key)).map(({ problem }) => problem)
@@ -196,22 +204,51 @@ function findUnknown(
 /** A block that is switched off decides nothing. In a file for all services, only a near word shows that the gateway is meant. */
 function isProtected(
   { path, near, shared }: Unknown,
-  isOff: (block: readonly string[]) => boolean,
+  isUnused: (path: readonly string[]) => boolean,
 ): boolean {
-  if (path.some((_, index) => index > 0 && isOff(path.slice(0, index)))) return false
+  if (isUnused(path) && near?.at(-1) !== 'enabled') return false
   if (shared && near?.length !== path.length) return false
   return isGuarded(path) || (near !== undefined && isGuarded(near))
 }
 
-function isSwitchedOff(root: Node, block: readonly string[], placeholders: Placeholders): boolean {
-  const flag = findNode(root, [...block, 'enabled'])
-  if (flag?.kind !== 'scalar') return false
-  try {
-    return truthOf(placeholders.fill(flag.text)) === false
-  } catch (error) {
-    if (error instanceof PlaceholderError) return false
-    throw error
-  }
+/** A service without which Fairlead works, and that it does not embed. */
+function isOptional(name: string | undefined): boolean {
+  const service = serviceNames.find((known) => known === name)
+  return service !== undefined && !isEmbeddable(service)
+}
+
+/** By its flag, or of a login method by the flag that installers write, or by the default. */
+function isOff(
+  {
+    root,
+    known,
+    placeholders,
+  }: Pick<CombinedSources, 'root' | 'placeholders'> & { known: KnownKey },
+  block: readonly string[],
+): boolean {
+  const [flag, older] = [block, ['security', 'authn', String(block.at(-1))]].map((path) => {
+    const node = findNode(root, [...path, 'enabled'])
+    try {
+      return node?.kind === 'scalar' ? truthOf(placeholders.fill(node.text)) : undefined
+    } catch (error) {
+      if (error instanceof PlaceholderError) return true
+      throw error
+    }
+  })
+  if (flag !== undefined || older) return flag === false && !older
+  const [top, service, ...below] = block
+  if (top === 'services' && below.length === 0 && isOptional(service)) return true
+  if (!isGuarded(block)) return false
+  const { schema } =
+    [...block, 'enabled'].reduce<KnownKey | undefined>(
+      (key, name) => key && findChild(key, name),
+      known,
+    ) ?? {}
+  return (
+    schema !== undefined &&
+    notesOf(schema).effect !== 'none' &&
+    z.safeParse(schema, undefined).data === false
+  )
 }
 
 /** One line for a whole unknown map. */

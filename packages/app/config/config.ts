@@ -6,7 +6,7 @@ import { type Config, type ProcessSurroundings, settingGroups, toConfig } from '
 import { type CombinedSources, combineSources } from './combine.ts'
 import { foreignKeys } from './foreign-keys.ts'
 import { createKnownKeys } from './known-keys.ts'
-import { ConfigError, sortProblems } from './problems.ts'
+import { ConfigError, formatProblems, sortProblems } from './problems.ts'
 import { hideSecrets, type ResolvedSecret, type SecretPlaces } from './secrets/secret-reference.ts'
 import { SettingsReader } from './settings-reader.ts'
 import { SourceKeys } from './sources.ts'
@@ -86,12 +86,15 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
     serviceAccountDir: places.serviceAccountDir ?? '/var/run/secrets/kubernetes.io/serviceaccount',
   })
   await checkFiles(config, reader.report)
-  combined.reportUnknown(reader.keys(SourceKeys)['config.unknown-keys'], combined.placeholders)
-  const problems = combined.problems.map((problem) => ({
-    ...problem,
-    message: hide(problem.message),
-  }))
-  if (problems.length > 0) throw new ConfigError(sortProblems(problems))
+  const { reportUnknown, isUnused, problems, notices } = combined
+  const unused = problems.filter(({ key }) => key !== undefined && isUnused(key))
+  reportUnknown(reader.keys(SourceKeys)['config.unknown-keys'])
+  const wrong = problems
+    .filter((problem) => !unused.includes(problem))
+    .map((problem) => ({ ...problem, message: hide(problem.message) }))
+  if (wrong.length > 0) throw new ConfigError(sortProblems(wrong))
+  for (const problem of sortProblems(unused))
+    notices.push(`Warning: ${formatProblems([problem])}; it is in a block that is switched off`)
   const summary = hide(summarize(config, combined.sources))
   return { config, notices: combined.notices.map(hide), sources: combined.sources, summary }
 }

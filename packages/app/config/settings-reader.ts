@@ -31,7 +31,10 @@ export class SettingsReader {
   }
 }
 
-function createReport({ root, problems }: BindContext, notices: string[]): SettingsReport {
+function createReport(
+  { root, problems, placeholders }: BindContext,
+  notices: string[],
+): SettingsReport {
   return {
     problem: (key, message) => {
       const { node, depth } = findNearest(root, key.split('.'))
@@ -39,5 +42,6 @@ function createReport({ root, problems }: BindContext, notices: string[]): Setti
     },
     notice: (message) => notices.push(message),
     isSet: (key) => findNode(root, key.split('.')) !== undefined,
+    variable: (name) => placeholders.fill(`\${${name}:}`) || undefined,
   }
 }

@@ -1,5 +1,7 @@
 /** Settings of the embedded back ends. */
+
 import { resolve } from 'node:path'
+import { isTimeZone } from '@fairlead/base/names/time-zone.ts'
 import {
   type SettingsReport,
   setting,
@@ -101,14 +103,5 @@ export function toBackendSettings(
     ...readBackendGroups(keys, report, cwd),
     buildServers: toBuildServerSettings(keys, report),
     notifications: toNotificationSettings(keys, report, surroundings),
-  }
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
   }
 }

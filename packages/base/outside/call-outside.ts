@@ -236,7 +236,7 @@ class Judge {
 
   /** @throws {CallError} forbidden */
   checkUrl(text: string): URL {
-    const { hostNames, schemes, allowed, rejects, excluded } = this.#settings
+    const { hostNames, schemes, allowed, rejects, excluded, excludedPatterns = [] } = this.#settings
     if (!URL.canParse(text))
       throw new CallError(
         'forbidden',
@@ -263,6 +263,12 @@ class Judge {
     const name = host.replace(/\.$/, '')
     if (excluded.some((domain) => `.${name}`.endsWith(`.${domain.toLowerCase()}`)))
       throw this.#forbidden(url.host, 'its domain is excluded', 'excludedDomains')
+    if (excludedPatterns.some((pattern) => matchesWhole(pattern, name, createRegexMeter())))
+      throw this.#forbidden(
+        url.host,
+        'its name is excluded',
+        'extraExcludedPatternsFromEnvironment',
+      )
     const isLocalName = !name.includes('.') || localSuffixes.some((suffix) => name.endsWith(suffix))
     if (isLocalName && rejects.localhost && allowed.length === 0)
       throw this.#forbidden(url.host, 'its name is one of the local network', 'allowedAddresses')

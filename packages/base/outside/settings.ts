@@ -96,6 +96,12 @@ export const outsideKeys = settings({
   excluded: setting(`${restrictions}.excludedDomains`, texts).describe(
     'Domains whose hosts stages must not call, such as `corp.example`. Local names are refused without it.',
   ),
+  excludedVariables: setting(`${restrictions}.excludedDomainsFromEnvironment`, texts).describe(
+    'Environment variables whose values are further excluded domains, such as `POD_NAMESPACE`.',
+  ),
+  patternVariables: setting(`${restrictions}.extraExcludedPatternsFromEnvironment`, texts).describe(
+    'Environment variables whose values are regular expressions for whole host names that stages must not call.',
+  ),
   schemes: setting(
     `${restrictions}.allowedSchemes`,
     z.array(z.enum(['http', 'https'])).default(['http', 'https']),
@@ -122,7 +128,10 @@ export const outsideKeys = settings({
   },
 })
 
-export type OutsideSettings = SettingsOf<typeof outsideKeys>
+export type OutsideSettings = SettingsOf<typeof outsideKeys> & {
+  /** Patterns of whole host names that stages must not call. */
+  readonly excludedPatterns?: readonly string[]
+}
 
 /** Of hosts that the configuration writes itself, and no parameter makes: only they get the headers of the webhook. */
 export function fixedOrigins({
@@ -155,8 +164,15 @@ export function toOutsideSettings(
       report.problem('webhook.preconfigured', `the stage type "${type}" is listed twice`)
     types.add(type)
   }
-  if (findRegexProblem(values.hostNames) !== undefined)
-    report.problem(`${restrictions}.allowedHostnamesRegex`, 'must be a regular expression')
+  const valuesOf = (names: readonly string[]) =>
+    names.flatMap((name) => report.variable?.(name) ?? [])
+  const excludedPatterns = valuesOf(values.patternVariables)
+  for (const [name, patterns] of [
+    ['allowedHostnamesRegex', [values.hostNames]],
+    ['extraExcludedPatternsFromEnvironment', excludedPatterns],
+  ] as const)
+    if (patterns.some((pattern) => findRegexProblem(pattern) !== undefined))
+      report.problem(`${restrictions}.${name}`, 'must be a regular expression')
   for (const [name, networks] of [
     ['allowedAddresses', values.allowed],
     ['rejectedIps', values.rejected],
@@ -170,7 +186,8 @@ export function toOutsideSettings(
       }
     }
   }
-  return values
+  const excluded = [...values.excluded, ...valuesOf(values.excludedVariables)]
+  return { ...values, excluded, excludedPatterns }
 }
 
 export const defaultOutsideSettings: OutsideSettings = defaultsOf(outsideKeys)

@@ -11,6 +11,8 @@ export interface SettingsReport {
   notice(message: string): void
   /** Whether any source sets this key, or one below it. */
   isSet(key: string): boolean
+  /** The environment variable, or the key; undefined when nothing sets it. */
+  variable?(name: string): string | undefined
 }
 
 export interface SettingNotes {

@@ -97,7 +97,7 @@ export const StoredConfiguration = z.looseObject({
     .nullish(),
   name: z.string().regex(nameForm, 'it may have only letters, digits, hyphens and underscores'),
   applications: z.array(z.string().min(1)).min(1),
-  metrics: z.array(z.looseObject({})).nullish(),
+  metrics: z.array(z.looseObject({}).nullable()).nullish(),
   createdTimestamp: instant,
   updatedTimestamp: instant,
 })

@@ -1,15 +1,17 @@
 /** Applications: their routes, the fields that the store owns, and what disappears together with one. */
 
 import { formatJson } from '@fairlead/base/json/json.ts'
-import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
+import { isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { pluginApplication } from '@fairlead/base/names/application-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
 import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import {
   ApplicationAttributes,
   TrafficGuard,
 } from '@fairlead/model/environments/application-models.ts'
+import { DeclaredEnvironments, withoutNulls } from '@fairlead/model/environments/declaration.ts'
 import { checkBody, optionalFlagField } from '@fairlead/ports/requests/check-body.ts'
 import { pathValue, queryCount } from '@fairlead/ports/requests/request-values.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
@@ -39,11 +41,21 @@ const wholeNumber = z
   .union([z.int().min(0), z.string().regex(/^\d{1,9}$/, 'it must be a whole number')])
   .nullish()
 
+/** The attribute may be another one of the same name: only lists of objects are declarations. */
+const environments = z.unknown().superRefine((value, { addIssue }) => {
+  if (objectsOf(value).length === 0) return
+  const { error } = DeclaredEnvironments.safeParse(withoutNulls(value))
+  for (const issue of error?.issues ?? [])
+    addIssue({ code: 'custom', path: issue.path, message: describeIssue(issue) })
+})
+
 /** What the API document says, and what clients send besides; the store sets the times. */
 const ApplicationFields = ApplicationAttributes.extend({
   name: optionalTextField,
   cloudProviders: z.union([z.string(), z.array(z.string())]).nullish(),
-  trafficGuards: z.array(TrafficGuard.extend({ enabled: optionalFlagField })).nullish(),
+  trafficGuards: z.array(TrafficGuard.extend({ enabled: optionalFlagField }).nullable()).nullish(),
+  instancePort: wholeNumber,
+  environments: environments.optional(),
   platformHealthOnly: optionalFlagField,
   // A wrong value would be no value, and what the application wants to keep would be deleted.
   retention: z.strictObject({ retentionDays: wholeNumber, kept: wholeNumber }).nullish(),
@@ -192,7 +204,7 @@ function toApplication(body: ApplicationBody, base: JsonObject): JsonObject {
   const merged: JsonObject = { ...body, ...base }
   const { permissions: _permissions, ...attributes } = merged
   const providers = merged['cloudProviders']
-  const guards = (merged['trafficGuards'] ?? []) as JsonObject[]
+  const guards = (merged['trafficGuards'] ?? []) as (JsonObject | null)[]
   return {
     ...attributes,
     name: (body.name ?? '').trim().toUpperCase(),
@@ -202,10 +214,10 @@ function toApplication(body: ApplicationBody, base: JsonObject): JsonObject {
       platformHealthOnly: isTrue(merged['platformHealthOnly']),
     }),
     cloudProviders: Array.isArray(providers) ? providers.join(',') : (providers ?? null),
-    trafficGuards: guards.map((guard) => ({
-      ...guard,
-      enabled: guard['enabled'] == null || isTrue(guard['enabled']),
-    })),
+    trafficGuards: guards.map(
+      (guard) =>
+        guard && { ...guard, enabled: guard['enabled'] == null || isTrue(guard['enabled']) },
+    ),
   }
 }
 

@@ -1,8 +1,8 @@
 /** Notifications of applications, and one global record: recipients and events of executions. */
 
+import { AnyObject } from '@fairlead/base/json/schemas.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
-import { NotificationSettings } from '@fairlead/model/environments/pipeline-models.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -17,7 +17,7 @@ const globalKey = 'global'
 export function notificationRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { notifications, write } = definitions
   const checkRecord = (body: unknown) => {
-    const record = checkBody(NotificationSettings, body)
+    const record = checkBody(AnyObject, body)
     checkLists(definitions, 'record of notifications', record)
     return record
   }

@@ -29,7 +29,7 @@ import {
 const flag = z.union([optionalFlagField, z.number()], 'it must be true or false').nullish()
 const whole = z.union([z.int(), z.string().regex(/^-?\d*$/)], 'it must be a whole number').nullish()
 const scalar = z.union([z.string(), z.number(), z.boolean()], 'it must be text').nullish()
-const objects = z.array(objectField, 'it must be a list of objects').nullish()
+const objects = z.array(objectField.nullable(), 'it must be a list of objects').nullish()
 
 /** What stages, triggers and parameters consist of is for `findings/` to say. */
 const PipelineFields = z.looseObject({
@@ -185,7 +185,8 @@ export function toDocument(store: DocumentStore, body: PipelineBody): JsonObject
   }
 }
 
-function withCronId(trigger: JsonObject, isForced: boolean): JsonObject {
+function withCronId(trigger: JsonObject | null, isForced: boolean): JsonObject | null {
+  if (trigger === null) return null
   const hasId = trigger['id'] != null && trigger['id'] !== ''
   return trigger['type'] === 'cron' && (isForced || !hasId)
     ? { ...trigger, id: randomUUID() }

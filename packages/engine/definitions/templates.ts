@@ -1,6 +1,6 @@
 /** Pipeline templates of the first schema, and what both schemas share: scopes and dependents. */
 
-import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import { fieldAt, type JsonObject, objectOf, textsOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { PipelineTemplate } from '@fairlead/model/environments/pipeline-models.ts'
 import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
@@ -126,7 +126,7 @@ export function checkTemplateId(template: z.infer<typeof TemplateFields>): strin
 
 /** @throws {PortError} 400 when the name is there and blank */
 export function checkTemplateName({ metadata }: z.infer<typeof TemplateFields>): void {
-  if (metadata?.name?.trim() === '')
+  if (metadata?.name != null && String(metadata.name).trim() === '')
     throw refusal('The name in "metadata" of a pipeline template must not be blank.')
 }
 
@@ -162,8 +162,8 @@ export function inScopes(request: FastifyRequest, templates: JsonObject[]): Json
   )
   if (wanted.size === 0) return templates
   return templates.filter((template) => {
-    const { scopes } = (template['metadata'] ?? {}) as { scopes?: string[] | null }
-    return scopes?.some((scope) => wanted.has(scope.toLowerCase())) === true
+    const scopes = textsOf(fieldAt(template, 'metadata', 'scopes'))
+    return scopes.some((scope) => wanted.has(scope.toLowerCase()))
   })
 }
 

@@ -27,7 +27,8 @@ export function describeUnsatisfied(
   document: JsonObject,
   options: ConstraintOptions,
 ): string | undefined {
-  if (!isObject(constraints)) return undefined
+  if (constraints === undefined || constraints === null) return undefined
+  if (!isObject(constraints)) return 'The constraints are no object, so nothing satisfies them.'
   const found = Object.entries(constraints).find(
     ([key, pattern]) => !isSatisfied(key, pattern, document, options),
   )
@@ -40,6 +41,7 @@ function isSatisfied(
   document: JsonObject,
   { paths, patterns }: ConstraintOptions,
 ): boolean {
+  if (pattern !== null && !isScalar(pattern)) return false
   const field = fieldOf(document, key)
   if (field !== undefined && field !== null)
     return pattern === null || patterns.occurs(String(pattern), toText(field, patterns))

@@ -7,6 +7,7 @@ import {
   type JsonObject,
   listOf,
   objectOf,
+  scalarOf,
   textOf,
   textsOf,
 } from '@fairlead/base/json/values.ts'
@@ -28,8 +29,10 @@ const mostText = 4_000
 type NoticeSubscription = ShapeOf<typeof toEntry>
 const toEntry = shape({
   type: or(textOf, ''),
-  address: [or(textOf, ''), 'address', 'publisherName'],
-  when: textsOf,
+  address: [or(scalarOf, ''), 'address', 'publisherName'],
+  // Echo looks for the word in a text, too.
+  when: (value): readonly string[] =>
+    typeof value === 'string' ? value.split(/[\s,]+/) : textsOf(value),
   cc: textOf,
   customBody: textOf,
   customMessage: textOf,

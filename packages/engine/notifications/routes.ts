@@ -12,7 +12,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Notice } from './notification-type.ts'
 import type { Notifier } from './notifier.ts'
 import { notificationTypeOf, notificationTypes } from './types/all.ts'
-import { describeUndeliveredTypes, typesOfRecord } from './warnings.ts'
+import { describeUndeliveredTypes, recordFindings, typesOfRecord } from './warnings.ts'
 
 interface NotificationParts {
   readonly context: BackendContext
@@ -60,11 +60,11 @@ export function notificationRoutes(
     return reason === undefined ? { delivered: true } : { delivered: false, reason }
   })
 
-  app.post('/findings/notifications', (request) =>
-    describeUndeliveredTypes(typesOfRecord(parse(request.body)), types).map((message) =>
-      warningAt('', message),
-    ),
-  )
+  app.post('/findings/notifications', (request) => {
+    const record = parse(request.body)
+    const undelivered = describeUndeliveredTypes(typesOfRecord(record), types)
+    return [...undelivered.map((message) => warningAt('', message)), ...recordFindings(record)]
+  })
 
   app.post('/notifications/callbacks/:source', () => {
     throw new PortError(404, 'No chat tool is configured that could call back.')

@@ -1,6 +1,8 @@
 /** Warnings about notifications that nothing delivers. */
+import { type DocumentFinding, warningAt } from '@fairlead/base/findings/document-finding.ts'
 import { list, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { nullEntries } from '@fairlead/model/pipelines/definition.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
 import { describeUndelivered } from './notifier.ts'
@@ -34,6 +36,28 @@ export function typesOfDefinition(definition: JsonObject): string[] {
 export function typesOfRecord(record: JsonObject): string[] {
   return Object.entries(record).flatMap(([kind, entries]) =>
     toEntries(entries).map(({ type }) => type ?? kind),
+  )
+}
+
+/** Lists of the record of an application that are none, or have entries that say nothing. */
+export function recordFindings(record: JsonObject): DocumentFinding[] {
+  const wrong = Object.keys(record).filter(
+    (kind) =>
+      notificationTypeOf(kind) !== undefined &&
+      record[kind] != null &&
+      !Array.isArray(record[kind]),
+  )
+  return [
+    ...wrong.map((kind) =>
+      warningAt(kind, `"${kind}" is no list, so it sends nothing. Write a list.`),
+    ),
+    ...nullFindings(record),
+  ]
+}
+
+export function nullFindings(document: JsonObject): DocumentFinding[] {
+  return nullEntries(document).map((place) =>
+    warningAt(place, 'The entry is null and does nothing: remove it.'),
   )
 }
 

@@ -24,8 +24,6 @@ export interface ServiceTraits {
   readonly searchesByText: boolean
   /** Previews tasks. */
   readonly previewsTasks: boolean
-  /** Does not compare values of parameters with their options. */
-  readonly takesAnyParameter: boolean
   /** Warns about definitions that are saved. */
   readonly warns: boolean
   /** Saves definitions that cannot be judged yet, and holds back what it concerns. */
@@ -62,7 +60,6 @@ export const spinnakerTraits: ServiceTraits = {
   describesTypes: false,
   searchesByText: false,
   previewsTasks: false,
-  takesAnyParameter: true,
   warns: false,
   holdsBack: false,
   keepsSecrets: false,
@@ -81,7 +78,6 @@ export const ownTraits: ServiceTraits = {
   describesTypes: true,
   searchesByText: true,
   previewsTasks: true,
-  takesAnyParameter: false,
   warns: true,
   holdsBack: true,
   keepsSecrets: true,

@@ -1,6 +1,7 @@
 /** Kinds of values in an app file. Examples stand in the JSON schema, and in the errors of wrong values. */
 
 import { readHostPlace } from '@fairlead/base/names/host-name.ts'
+import { isTimeZone } from '@fairlead/base/names/time-zone.ts'
 import { z } from 'zod'
 import { toQuartz } from '../schedules/crontab.ts'
 
@@ -109,14 +110,6 @@ export const timeZone = z
   .string()
   .meta({ examples: ['Europe/Berlin'] })
   .refine(isTimeZone, 'it must be the name of a time zone')
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
-  } catch {
-    return false
-  }
-}
 
 /** Numbers and words such as true stand for their text. */
 export const plainText = z

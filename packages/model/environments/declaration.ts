@@ -172,8 +172,14 @@ export interface Environment {
   readonly constraints: readonly Constraint[]
 }
 
+/** Entries that are null declare nothing. */
+export function withoutNulls(attribute: unknown): unknown {
+  return Array.isArray(attribute) ? attribute.filter((entry) => entry !== null) : attribute
+}
+
 /** Undefined: the application declares none; a text: why the declaration cannot be used, which a store without its rules has accepted. */
-export function declaredEnvironments(attribute: unknown): Environment[] | string | undefined {
+export function declaredEnvironments(given: unknown): Environment[] | string | undefined {
+  const attribute = withoutNulls(given)
   if (
     attribute === undefined ||
     attribute === null ||

@@ -104,10 +104,14 @@ export const DefinitionMove = model('DefinitionMove', 'The old and the new name 
   to: z.string(),
 })
 
+const textOrNumber = z.union([z.string(), z.number()], 'it must be text').nullish()
+
 export const PipelineTemplate = model('PipelineTemplate', {
   id: z.string().nullish(),
-  schema: z.string().nullish().describe('`1` or `v2`.'),
-  metadata: z.looseObject({ name: z.string().nullish(), scopes: TextList.nullish() }).nullish(),
+  schema: textOrNumber.describe('`1` or `v2`.'),
+  metadata: z
+    .looseObject({ name: textOrNumber, scopes: z.array(z.string().nullable()).nullish() })
+    .nullish(),
 })
 
 export const NotificationSettings = model(

@@ -15,28 +15,28 @@ type Parameter = ShapeOf<typeof toParameter>
 
 const toDeclaring = shape({ parameterConfig: list(toParameter) })
 
-/**
- * What a user has to change in the parameters of a start: one without a value that needs one, or a value that is not offered.
- *
- * @param takesAny Values need not be among the options, which Spinnaker's own services never compare.
- */
+/** A parameter of a start that needs a value and has none. */
 export function describeParameterProblem(
   definition: JsonObject,
   given: JsonObject,
-  { takesAny = false } = {},
 ): string | undefined {
   const { parameterConfig: declared } = toDeclaring(definition)
-  for (const parameter of declared) {
-    const { name } = parameter
-    const value = Object.hasOwn(given, name) ? (given[name] ?? undefined) : undefined
-    if (value !== undefined && takesAny) continue
-    const problem =
-      value === undefined
-        ? describeMissing(parameter, declared, given)
-        : describeOption(parameter, value)
-    if (problem !== undefined) return problem
-  }
-  return undefined
+  return declared
+    .filter(({ name }) => givenOf(given, name) === undefined)
+    .map((parameter) => describeMissing(parameter, declared, given))
+    .find((problem) => problem !== undefined)
+}
+
+/** Values that are none of the options of their parameters. The run gets them as they are, as Spinnaker's do. */
+export function describeOtherValues(definition: JsonObject, given: JsonObject): string[] {
+  return toDeclaring(definition).parameterConfig.flatMap((parameter) => {
+    const value = givenOf(given, parameter.name)
+    return value === undefined ? [] : (describeOption(parameter, value) ?? [])
+  })
+}
+
+function givenOf(given: JsonObject, name: string): unknown {
+  return Object.hasOwn(given, name) ? (given[name] ?? undefined) : undefined
 }
 
 function describeMissing(
@@ -68,5 +68,5 @@ function describeOption(
   if (options.length === 0 || options.includes(text) || isComputed || isEmpty) return undefined
   const near = nearestFirst(options, text)
   const more = near.length > mostNamed ? ', …' : ''
-  return `The parameter "${name}" must be one of ${near.slice(0, mostNamed).join(', ')}${more}; it is "${shorten(text)}".`
+  return `The parameter "${name}" is "${shorten(text)}", which is none of its options: ${near.slice(0, mostNamed).join(', ')}${more}.`
 }

@@ -155,10 +155,13 @@ function describeWrong(value: unknown, field: Field): string | undefined {
     case 'object':
     case 'map':
       return isObject(value) ? undefined : `must be an object, not ${show(value)}.`
-    case 'objects':
-      return Array.isArray(value) && value.every((each) => isObject(each) || isExpression(each))
+    case 'objects': {
+      if (!Array.isArray(value)) return `must be a list of objects, not ${show(value)}.`
+      const wrong = value.findIndex((each) => !(isObject(each) || isExpression(each)))
+      return wrong === -1
         ? undefined
-        : `must be a list of objects, not ${show(value)}.`
+        : `must be a list of objects; entry ${wrong + 1} is ${show(value[wrong])}.`
+    }
     case 'choice':
       if (rejectsNear && typeof value === 'string') return describeMisspeltChoice(value, choices)
       if (!onlyChoices || (typeof value === 'string' && choices.includes(value))) return undefined

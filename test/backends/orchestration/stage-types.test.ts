@@ -140,7 +140,7 @@ const problems: [type: string, stage: Record<string, unknown>, expected: string[
     { clusters: [{ account: 'a', region: 'r', capacity: 3 }] },
     ['"clusters[0].capacity" must be an object, not 3.'],
   ],
-  ['deploy', { clusters: [1] }, ['"clusters" must be a list of objects, not a list.']],
+  ['deploy', { clusters: [1] }, ['"clusters" must be a list of objects; entry 1 is 1.']],
   ['deploy', { clusters: ['${cluster}'] }, []],
   [
     'checkPreconditions',

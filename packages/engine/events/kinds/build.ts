@@ -1,6 +1,6 @@
 /** Finished builds of any build server. docs/contracts/events.md#builds. */
 import { asGiven, or, shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { itself } from '@fairlead/ports/caller.ts'
 import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
@@ -18,7 +18,7 @@ const toTrigger = shape({
   master: or(textOf, ''),
   job: or(textOf, ''),
   propertyFile: textOf,
-  payloadConstraints: objectOf,
+  payloadConstraints: asGiven,
 })
 
 function lastBuildOf({ content }: Event) {
@@ -67,7 +67,7 @@ async function describeBadProperties(
     job,
     propertyFile: file,
   } = toTrigger(trigger)
-  if (Object.keys(constraints).length === 0) return undefined
+  if (Object.keys(constraints ?? {}).length === 0) return undefined
   if (file === undefined)
     return 'The trigger has constraints, and no property file that they are about. Name one.'
   const properties = await Promise.try(() =>

@@ -23,15 +23,20 @@ import {
   referenceOf,
   storedTemplate,
 } from '@fairlead/model/pipeline-templates/inheritance.ts'
-import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
+import { readPipeline, withoutNullEntries } from '@fairlead/model/pipelines/definition.ts'
 import { mask } from '@fairlead/model/secrets/secret-names.ts'
 import { findProblemsIn, isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import { parameterFields } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { type Caller, itself } from '@fairlead/ports/caller.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
-import { typesOfDefinition, typesOfRecord } from '../../notifications/warnings.ts'
+import {
+  nullFindings,
+  recordFindings,
+  typesOfDefinition,
+  typesOfRecord,
+} from '../../notifications/warnings.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
-import { describeVariables } from '../submission/template-instance.ts'
+import { describeVariables, stagesOfInstance } from '../submission/template-instance.ts'
 import { environmentFindings } from './environment-findings.ts'
 import { expressionFaults } from './expression-findings.ts'
 import { findsImages } from './stage-contents.ts'
@@ -140,10 +145,14 @@ const ofKind: Readonly<
     const found = await definitionFindings(pipelineOf(template), context)
     return found.map((finding) => ({ ...finding, place: `pipeline.${finding.place}` }))
   },
-  application: async ({ environments }, { ports }) =>
-    environmentFindings(environments, ports.infrastructure.accountsAtHand()),
-  notifications: async (record, { ports }) =>
-    ports.events.describeUndelivered(typesOfRecord(record)).map(toUndelivered('')),
+  application: async (application, { ports }) => [
+    ...environmentFindings(application['environments'], ports.infrastructure.accountsAtHand()),
+    ...nullFindings(application),
+  ],
+  notifications: async (record, { ports }) => [
+    ...ports.events.describeUndelivered(typesOfRecord(record)).map(toUndelivered('')),
+    ...recordFindings(record),
+  ],
 }
 
 /**
@@ -195,15 +204,24 @@ async function templateFindings(
         'It names a template and is no instance of it, so it has no stages of its own: write "type": "templatedPipeline".',
       ),
     ]
-  const reference = isTemplateInstance(pipeline) ? storedTemplate(referenceOf(pipeline)) : undefined
+  if (!isTemplateInstance(pipeline)) return []
+  const reference = storedTemplate(referenceOf(pipeline))
+  if (reference === undefined)
+    return [
+      errorAt(
+        'template.reference',
+        'It names no template of this store, so it cannot start. Save the template here, and refer to it as spinnaker://<id>.',
+      ),
+    ]
   // What is an expression is known once a variable has a value.
-  if (reference === undefined || reference.name.includes('${')) return []
+  if (reference.name.includes('${')) return []
   const template = await ports.definitions.template(reference, caller).catch(() => null)
   if (template === null) return []
   if (template === undefined)
     return [errorAt('template', `The template "${reference.name}" does not exist.`)]
   const names = objectsOf(template['variables']).map(({ name }) => String(name))
   return [
+    ...(listOf(pipeline['stages']).length === 0 ? [] : [errorAt('stages', stagesOfInstance)]),
     ...describeVariables(template, pipeline).map((problem) =>
       errorAt('variables', `A variable of the template is not in order: ${problem}.`),
     ),
@@ -223,6 +241,24 @@ async function templateFindings(
 }
 
 async function definitionFindings(
+  definition: JsonObject,
+  context: Context,
+): Promise<DocumentFinding[]> {
+  const nulls = nullFindings(definition)
+  const found = await partFindings(withoutNullEntries(definition), context)
+  if (nulls.length === 0) return found
+  return [...nulls, ...found.map((each) => ({ ...each, place: placeIn(definition, each.place) }))]
+}
+
+/** @param place In the definition without entries that are null */
+function placeIn(definition: JsonObject, place: string): string {
+  return place.replace(/^(\w+)\[(\d+)\]/, (_found, name: string, index: string) => {
+    const kept = listOf(definition[name]).flatMap((entry, at) => (entry === null ? [] : [at]))
+    return `${name}[${kept[Number(index)]}]`
+  })
+}
+
+async function partFindings(
   definition: JsonObject,
   { stageTypes, ports, occasion, names, now, timeZone }: Context,
 ): Promise<DocumentFinding[]> {

@@ -9,6 +9,7 @@ import {
   isExpression,
   type Occasion,
 } from '@fairlead/model/stage-types/check-stage.ts'
+import { stageFields } from '@fairlead/model/stage-types/common.ts'
 import type { StageDescription } from '@fairlead/model/stage-types/description.ts'
 import { findPathProblem } from '../../pipelines/json-path.ts'
 import { descriptionOf, fieldProblemsOf, toStageHead } from '../stages/described-fields.ts'
@@ -42,6 +43,9 @@ export function stageFindings(
   ]
 }
 
+/** Fields of every stage, which the engine can do without. */
+const leftAlone: ReadonlySet<string> = new Set(stageFields.map(({ name }) => name))
+
 function findingsOfStage(
   stage: JsonObject,
   index: number,
@@ -65,7 +69,11 @@ function findingsOfStage(
   )
   return [
     ...(unknown === undefined ? [] : [finding('error', 'type', unknown)]),
-    ...wrong.map(({ field, message }) => finding('error', field, message)),
+    ...wrong.map(({ field, message }) =>
+      leftAlone.has(field.replace(/[.[].*/s, ''))
+        ? finding('warning', field, `${message} The stage runs as if it were not there.`)
+        : finding('error', field, message),
+    ),
     ...misspelt
       .filter(({ field }) => !wrong.some((problem) => problem.field === field))
       .map(({ field, message }) => finding('warning', field, message)),

@@ -1,6 +1,8 @@
 /** Findings about triggers and expected artifacts: what can never fire, and patterns that can never match. */
 import { type DocumentFinding, errorAt } from '@fairlead/base/findings/document-finding.ts'
+import { isRawNumber } from '@fairlead/base/json/json.ts'
 import {
+  isObject,
   isTrue,
   type JsonObject,
   objectOf,
@@ -9,12 +11,14 @@ import {
   textsOf,
 } from '@fairlead/base/json/values.ts'
 import { describeChoice, shorten } from '@fairlead/base/names/edit-distance.ts'
+import { isTimeZone } from '@fairlead/base/names/time-zone.ts'
 import { repositoryPattern, withoutUserinfo } from '@fairlead/base/outside/git-repository.ts'
 import { refusalOf } from '@fairlead/base/port-error.ts'
 import { findRegexProblem } from '@fairlead/base/regex/bounded-regex.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { mask } from '@fairlead/model/secrets/secret-names.ts'
 import { findProblemsIn, isExpression } from '@fairlead/model/stage-types/check-stage.ts'
+import type { Field } from '@fairlead/model/stage-types/description.ts'
 import { triggerTypes as describedTypes } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { optionalFlagField } from '@fairlead/ports/requests/check-body.ts'
 import { validRange } from 'semver'
@@ -65,7 +69,8 @@ export function triggerFindings(
 /** None of a trigger that is switched off: it never fires. */
 function problemsOf(trigger: JsonObject, types: readonly string[], clock: Clock): Problem[] {
   const { enabled, type } = trigger
-  if (!optionalFlagField.safeParse(enabled).success && !isExpression(enabled))
+  const isFlag = optionalFlagField.safeParse(enabled).success || typeof enabled === 'number'
+  if (!isFlag && !isExpression(enabled))
     return [
       error(
         'enabled',
@@ -98,11 +103,44 @@ function problemsOf(trigger: JsonObject, types: readonly string[], clock: Clock)
         }
       : error(field, message),
   )
-  return [...missing, ...pathProblems(trigger), ...(ofType[name]?.(trigger, clock) ?? [])]
+  return [
+    ...missing,
+    ...shapeProblems(trigger, fields),
+    ...pathProblems(trigger),
+    ...(ofType[name]?.(trigger, clock) ?? []),
+  ]
 }
 
 function error(field: string, message: string): Problem {
   return { severity: 'error', field, message }
+}
+
+/** Lists that are none count as empty, and constraints that are no texts match nothing. */
+function shapeProblems(trigger: JsonObject, fields: readonly Field[]): Problem[] {
+  const given = fields.filter(
+    ({ name }) => trigger[name] != null && trigger[name] !== '' && !isExpression(trigger[name]),
+  )
+  return given.flatMap(({ name, kind }) => {
+    const value = trigger[name]
+    if (kind === 'texts' && !Array.isArray(value))
+      return [
+        error(
+          name,
+          `"${name}" is no list, so it counts as empty. Write ["${shorten(String(value))}"].`,
+        ),
+      ]
+    if (kind !== 'map' || !isObject(value)) return []
+    return Object.entries(value).flatMap(([key, pattern]) =>
+      typeof pattern === 'object' && pattern !== null && !isRawNumber(pattern)
+        ? [
+            error(
+              `${name}.${key}`,
+              'The constraint can never match: its value must be a regular expression as text.',
+            ),
+          ]
+        : [],
+    )
+  })
 }
 
 /** A trigger waits for artifacts by ids of the pipeline, and fires if one of them comes. */
@@ -152,10 +190,23 @@ const ofType: Readonly<Record<string, (trigger: JsonObject, clock: Clock) => Pro
 }
 
 /** By the check of `GET /cron/validate`. */
-function cronProblems({ cronExpression }: JsonObject, clock: Clock): Problem[] {
+function cronProblems(
+  { cronExpression, timeZone: given }: JsonObject,
+  { nowMs, ...usual }: Clock,
+): Problem[] {
   const expression = String(cronExpression ?? '')
+  const timeZone = textOf(given) ?? usual.timeZone
+  if (isExpression(timeZone)) return []
+  if (!isTimeZone(timeZone))
+    return [
+      error(
+        'timeZone',
+        `There is no time zone "${shorten(timeZone)}", so the trigger never fires. Write one such as Europe/Berlin.`,
+      ),
+    ]
   if (expression.trim() === '' || isExpression(expression)) return []
-  const problem = refusalOf(() => validateCron(expression)) ?? describeNever(expression, clock)
+  const problem =
+    refusalOf(() => validateCron(expression)) ?? describeNever(expression, { nowMs, timeZone })
   return problem === undefined ? [] : [error('cronExpression', problem)]
 }
 

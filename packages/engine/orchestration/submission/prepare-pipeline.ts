@@ -7,6 +7,7 @@ import {
   isTrue,
   type JsonObject,
   listOf,
+  objectOf,
   objectsOf,
   textOf,
 } from '@fairlead/base/json/values.ts'
@@ -15,8 +16,9 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import { isExecutionId } from '@fairlead/base/storage/ulid.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { isTemplateInstance } from '@fairlead/model/pipeline-templates/inheritance.ts'
-import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
+import { readPipeline, withoutNullEntries } from '@fairlead/model/pipelines/definition.ts'
 import { isJudgedLater } from '@fairlead/model/rights/privileged-stages.ts'
+import { describeOtherValues } from '@fairlead/model/stage-types/check-parameters.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import {
   describeLongList,
@@ -95,7 +97,7 @@ export async function preparePipeline(
   sources: EngineOptions,
 ): Promise<PreparedPipeline> {
   const start = { caller, sources }
-  const given = checkDefinition(body, sources.limits)
+  const given = withoutNullEntries(checkDefinition(body, sources.limits))
   await checkOwner(given, caller, sources)
   let draft: Draft = {
     given,
@@ -163,7 +165,8 @@ async function expandInstance(
 ): Promise<Partial<Draft>> {
   if (!isTemplateInstance(given)) return {}
   const { application, id } = given
-  return { given: { ...(await expandTemplate(given, caller, sources)), application, id } }
+  const expanded = await expandTemplate(given, caller, sources)
+  return { given: { ...withoutNullEntries(expanded), application, id } }
 }
 
 function referenceStages({ given }: Draft, { sources }: Start): Partial<Draft> {
@@ -193,7 +196,8 @@ function settleTrigger({ given, trigger }: Draft, { sources }: Start): Partial<D
     { ...given, trigger: { ...trigger, parameters, artifacts } },
     sources.now(),
   )
-  return { trigger: settled.trigger as Trigger, notices: settled.problems }
+  const others = describeOtherValues(given, objectOf(settled.trigger['parameters']))
+  return { trigger: settled.trigger as Trigger, notices: [...settled.problems, ...others] }
 }
 
 /** What a start has beside a definition, and its trigger beside what all have. */

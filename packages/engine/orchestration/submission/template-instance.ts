@@ -30,6 +30,9 @@ const instanceFields = [
   ...inheritedFields,
 ]
 
+export const stagesOfInstance =
+  'An instance of a pipeline template has no stages of its own; put them into the template.'
+
 /**
  * The stages are those of the template; the variables stay beside them, and are put in where expressions name them.
  *
@@ -43,9 +46,7 @@ export async function expandTemplate(
   sources: EngineOptions,
 ): Promise<JsonObject> {
   if (listOf(instance['stages']).length > 0) {
-    throw new StageError([
-      'An instance of a pipeline template has no stages of its own; put them into the template.',
-    ])
+    throw new StageError([stagesOfInstance])
   }
   const { id, template } = await templateOf(instance, as, sources)
   const pipeline = pipelineOf(template)

@@ -1,7 +1,7 @@
 /** Findings about definitions: in the response of a save, and of all that an application has. */
 import { type DocumentFinding, formatFinding } from '@fairlead/base/findings/document-finding.ts'
 import { AnyObject, flagModel, model } from '@fairlead/base/json/schemas.ts'
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { toHeaderText } from '@fairlead/base/net/header-text.ts'
 import { Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
@@ -106,8 +106,11 @@ async function judge(
     : []
 }
 
+/** Documents that one request saves. */
+const mostJudged = 100
+
 /** @param answer To the request that has saved the document */
-export async function withFindings(
+export function withFindings(
   request: OperationRequest,
   platform: Platform,
   kind: Kind,
@@ -115,14 +118,46 @@ export async function withFindings(
   answer?: unknown,
   status = 200,
 ): Promise<unknown> {
-  const findings = (await judge(request, platform, kind, document).catch(
-    () => [],
-  )) as DocumentFinding[]
-  const texts = findings.slice(0, mostWarnings).map(formatFinding)
-  const more = findings.length - texts.length
-  if (more > 0) texts.push(`There are ${more} more findings.`)
+  return withFindingsOf(request, platform, { saved: [{ kind, document }], answer, status })
+}
+
+export interface SavedDocument {
+  readonly kind: Kind
+  readonly document: unknown
+}
+
+/** Of several documents, the place of a finding begins with the name of the document. */
+export async function withFindingsOf(
+  request: OperationRequest,
+  platform: Platform,
+  {
+    saved,
+    answer,
+    status,
+  }: {
+    readonly saved: readonly SavedDocument[]
+    readonly answer: unknown
+    readonly status: number
+  },
+): Promise<unknown> {
+  const findings: DocumentFinding[] = []
+  for (const { kind, document } of saved.slice(0, mostJudged)) {
+    const found = await judge(request, platform, kind, document).catch(() => [])
+    const name = saved.length > 1 ? `${objectOf(document)['name'] ?? kind}: ` : ''
+    for (const finding of found as DocumentFinding[])
+      findings.push({ ...finding, place: name + finding.place })
+  }
   const body = request.query['findings'] === true ? { findings, saved: answer } : answer
-  return texts.length === 0
-    ? body
-    : new DirectAnswer(status, body, { 'x-fairlead-warnings': texts.map(toHeaderText).join(' ') })
+  return withWarnings(findings.map(formatFinding), body, status)
+}
+
+/** @param sentences What the header says */
+export function withWarnings(sentences: readonly string[], body: unknown, status: number): unknown {
+  if (sentences.length === 0) return body
+  const texts = sentences.slice(0, mostWarnings)
+  const more = sentences.length - texts.length
+  if (more > 0) texts.push(`There are ${more} more findings.`)
+  return new DirectAnswer(status, body, {
+    'x-fairlead-warnings': texts.map(toHeaderText).join(' '),
+  })
 }

@@ -14,7 +14,10 @@ import {
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
 import { createUlid } from '@fairlead/base/storage/ulid.ts'
 import { Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
-import { describeParameterProblem } from '@fairlead/model/stage-types/check-parameters.ts'
+import {
+  describeOtherValues,
+  describeParameterProblem,
+} from '@fairlead/model/stage-types/check-parameters.ts'
 import { z } from 'zod'
 import { type UpstreamAnswer, upstreamFailed } from '../../upstreams/answer-form.ts'
 import { checkMayExecute, isDecided } from '../access/application-access.ts'
@@ -26,6 +29,7 @@ import { DirectAnswer, type Operation, type OperationRequest } from '../operatio
 import type { Platform } from '../platform.ts'
 import { readObject } from '../upstream-shape.ts'
 import { displayedUser, usernameOf, withDisplayedUser } from './caller.ts'
+import { withWarnings } from './findings.ts'
 
 const StartTrigger = z.looseObject({
   user: z.string().nullish(),
@@ -39,7 +43,7 @@ const orPlan =
   'an execution starts whose stages call and change nothing.'
 
 const startErrors = {
-  400: 'A required parameter of the pipeline has no value, or a value is not among the options of its parameter.',
+  400: 'A required parameter of the pipeline has no value.',
   403: 'The caller may not execute pipelines of the application.',
   404: 'No definition has that name or id.',
 }
@@ -57,7 +61,7 @@ export const pipelineStartOperations: Operation[] = [
       query: { user: maybeText.describe('Accepted and ignored.') },
       body: { schema: AnyObject, shown: StartRequest, required: false },
       handle: (request, platform) =>
-        startStored(request, platform, request.path['pipelineName'] as string),
+        startStored(request, platform, request.path['pipelineName'] as string, 200),
       errors: startErrors,
     },
   ),
@@ -68,7 +72,7 @@ export const pipelineStartOperations: Operation[] = [
     {
       core: true,
       demands: startsStored('pipelineNameOrId'),
-      description: `Starts a stored pipeline by name or id. The body is its trigger, or an object with the one field \`trigger\`.${orPlan}`,
+      description: `Starts a stored pipeline by name or id. The body is its trigger, or an object with the one field \`trigger\`. The header \`X-Fairlead-Warnings\` names values that are none of the options of their parameter.${orPlan}`,
       body: { schema: AnyObject, shown: StartRequest, required: false },
       handle: (request, platform) =>
         startStored(request, platform, request.path['pipelineNameOrId'] as string),
@@ -106,6 +110,7 @@ async function startStored(
   request: OperationRequest,
   platform: Platform,
   nameOrId: string,
+  status = 202,
 ): Promise<unknown> {
   const application = request.path['application'] as string
   request.state.application = application
@@ -113,7 +118,9 @@ async function startStored(
   const prefix = `Pipeline "${nameOrId}" of ${application} could not be started: `
   const definition = await withPrefix(prefix, () => findDefinition(request, application, nameOrId))
   await checkMayExecute(request, platform, String(definition['application'] ?? application))
-  checkParameters(definition, trigger, platform)
+  const parameters = trigger.parameters ?? {}
+  const problem = describeParameterProblem(definition, parameters)
+  if (problem !== undefined) throw new GatewayError('BAD_ARGUMENT', problem)
   return withPrefix(prefix, async () => {
     const body = {
       ...definition,
@@ -130,7 +137,8 @@ async function startStored(
       }),
       'orca',
     )
-    return plan ? new DirectAnswer(200, answer) : answer
+    if (plan) return new DirectAnswer(200, answer)
+    return withWarnings(describeOtherValues(definition, parameters), answer, status)
   })
 }
 
@@ -187,17 +195,6 @@ function addNotifications(
 ): JsonObject {
   if (trigger.notifications.length === 0) return {}
   return { notifications: [...listOf(definition['notifications']), ...trigger.notifications] }
-}
-
-function checkParameters(
-  definition: JsonObject,
-  trigger: StartTrigger,
-  { upstreams }: Platform,
-): void {
-  const problem = describeParameterProblem(definition, trigger.parameters ?? {}, {
-    takesAny: upstreams.traitsOf('orca').takesAnyParameter,
-  })
-  if (problem !== undefined) throw new GatewayError('BAD_ARGUMENT', problem)
 }
 
 async function withPrefix<T>(prefix: string, work: () => Promise<T>): Promise<T> {

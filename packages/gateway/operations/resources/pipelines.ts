@@ -12,7 +12,7 @@ import {
   TextList,
   textModel,
 } from '@fairlead/base/json/schemas.ts'
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { DefinitionMove, Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
@@ -34,7 +34,7 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { readObject } from '../upstream-shape.ts'
 import { usernameOf } from './caller.ts'
-import { andWarnings, findingsQuery, Saved, withFindings } from './findings.ts'
+import { andWarnings, findingsQuery, Saved, withFindings, withFindingsOf } from './findings.ts'
 import {
   type FinishedTask,
   runTask,
@@ -191,11 +191,12 @@ export const pipelineOperations: Operation[] = [
   post('bulksavePipelineUsingPOST', '/pipelines/bulksave', 'Save several pipelines', {
     demands: writesFiledDefinitions,
     description:
-      'Saves many pipeline definitions at once, and reports which of them were rejected.',
-    query: { application: textModel.default('bulk_save_placeholder_app') },
+      'Saves many pipeline definitions at once, and reports which of them were rejected.' +
+      andWarnings,
+    query: { application: textModel.default('bulk_save_placeholder_app'), ...findingsQuery },
     body: { schema: ObjectList, shown: z.array(Pipeline), required: true },
     handle: savePipelines,
-    answer: BulkSaveResult,
+    answer: z.union([BulkSaveResult, Saved]),
     errors: taskUnfinished,
   }),
 ]
@@ -283,7 +284,11 @@ async function savePipelines(request: OperationRequest, platform: Platform): Pro
     },
     { polls: bulkSavePolls, intervalMs: bulkSavePollIntervalMs },
   )
-  return taskVariable(task, 'bulksave') ?? {}
+  return withFindingsOf(request, platform, {
+    saved: objectsOf(request.body).map((document) => ({ kind: 'pipeline', document })),
+    answer: taskVariable(task, 'bulksave') ?? {},
+    status: 200,
+  })
 }
 
 async function convertToTemplate(request: OperationRequest): Promise<string> {

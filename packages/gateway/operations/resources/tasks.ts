@@ -9,7 +9,7 @@ import {
   nothing,
   Ref,
 } from '@fairlead/base/json/schemas.ts'
-import { type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { isObject, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import {
   findApplicationNameObjection,
   pluginApplication,
@@ -21,6 +21,7 @@ import { z } from 'zod'
 import { checkDone } from '../../upstreams/answer-form.ts'
 import { applicationExists } from '../access/access-resources.ts'
 import { requireAdministrator } from '../access/application-access.ts'
+import { decodeDocument } from '../access/job-form.ts'
 import { changeRun, learnApplication } from '../access/learn-application.ts'
 import { applicationsCreatedBy } from '../access/subjects.ts'
 import { operationsWith, polledByUsers, post } from '../declare.ts'
@@ -38,7 +39,7 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { withDisplayedUser } from './caller.ts'
-import { withFindings } from './findings.ts'
+import { findingsQuery, Saved, type SavedDocument, withFindingsOf } from './findings.ts'
 import { startModeOf } from './pipeline-starts.ts'
 import { submissionType } from './task-polling.ts'
 
@@ -82,8 +83,9 @@ export const taskOperations: Operation[] = [
       demands: [...writesApplication, ...submitsJobs],
       description: `Submits a task for an application, whatever application its body names.${orPlan}`,
       body: { schema: AnyObject, shown: TaskRequest, required: true },
+      query: findingsQuery,
       handle: (request, platform) => submit(request, platform, taskOfPath(request)),
-      answer: Ref,
+      answer: z.union([Ref, Saved]),
     },
   ),
   post(
@@ -135,15 +137,16 @@ export const taskOperations: Operation[] = [
   core.post('taskUsingPOST1', '/tasks', 'Submit a task', {
     demands: submitsJobs,
     description:
-      'Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way; doubts about declared ' +
-      `environments are in the header \`X-Fairlead-Warnings\`.${orPlan}`,
+      'Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way; doubts about what jobs save, ' +
+      `such as declared environments, are in the header \`X-Fairlead-Warnings\`.${orPlan}`,
     body: { schema: AnyObject, shown: TaskRequest, required: true },
+    query: findingsQuery,
     handle: (request, platform) => {
       const task = request.body as JsonObject
       if (typeof task['application'] === 'string') request.state.application = task['application']
       return submit(request, platform, task)
     },
-    answer: Ref,
+    answer: z.union([Ref, Saved]),
   }),
   task.get('getTaskUsingGET1', '/tasks/{id}', 'Get a task', {
     ...polledByUsers,
@@ -200,15 +203,30 @@ async function submit(
     headers: submissionType,
   })
   const submitted = checkObject(answer, 'orca')
-  if (!changesApplication(task)) return submitted
   // Who created an application looks for it in the list as soon as the task has ended.
-  setTimeout(() => void platform.applications.refresh(), applicationChangeMs).unref()
-  const declaring = objectsOf(task['job'])
-    .map(({ application: changed }) => objectOf(changed))
-    .find(({ environments }) => environments != null)
-  return declaring === undefined
-    ? submitted
-    : withFindings(request, platform, 'application', declaring, submitted)
+  if (changesApplication(task))
+    setTimeout(() => void platform.applications.refresh(), applicationChangeMs).unref()
+  return withFindingsOf(request, platform, { saved: savedBy(task), answer: submitted, status: 200 })
+}
+
+const documentsOfJobs: readonly [types: RegExp, kind: SavedDocument['kind'], field: string][] = [
+  [/^(?:create|update|upsert)application$/i, 'application', 'application'],
+  [/^(?:save|update)pipeline$/i, 'pipeline', 'pipeline'],
+  [/^savepipeline$/i, 'pipeline', 'pipelines'],
+  [/^(?:create|update)(?:v2)?pipelinetemplate$/i, 'template', 'pipelineTemplate'],
+]
+
+/** Documents that jobs carry as objects, or as base64 of JSON. */
+function savedBy({ job }: JsonObject): SavedDocument[] {
+  return objectsOf(job).flatMap((each) =>
+    documentsOfJobs
+      .filter(([types]) => types.test(String(each['type'])))
+      .flatMap(([_types, kind, field]) =>
+        [decodeDocument(each[field])]
+          .flat()
+          .flatMap((document) => (isObject(document) ? { kind, document } : [])),
+      ),
+  )
 }
 
 async function judge(

@@ -7,9 +7,11 @@ import {
   list,
   maybeText,
   nonEmpty,
+  Ref,
   submitted,
   textModel,
 } from '@fairlead/base/json/schemas.ts'
+import { textsOf } from '@fairlead/base/json/values.ts'
 import { Pipeline, PipelineTemplate } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
 import { get, operationsWith, post, remove } from '../declare.ts'
@@ -27,7 +29,7 @@ import { TaskModel } from '../models/executions.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { usernameOf } from './caller.ts'
-import { andWarnings, withFindings } from './findings.ts'
+import { andWarnings, findingsQuery, Saved, withFindings } from './findings.ts'
 import {
   checkPlain,
   runTask,
@@ -72,14 +74,19 @@ const dependents = operationsWith({
   answer: Dependents,
 })
 const change = operationsWith({ success: 202, answer: TaskModel, errors: taskFailures })
-const submission = operationsWith({ body: templateBody, ...submitted })
+const save = operationsWith({
+  ...submitted,
+  body: templateBody,
+  query: findingsQuery,
+  answer: z.union([Ref, Saved]),
+})
 
 export const templateOperations: Operation[] = [
   // Version 1: changes are submitted, and the caller follows the task.
   templates.get('listPipelineTemplatesUsingGET', '/pipelineTemplates', 'List version-1 templates', {
     answer: z.array(PipelineTemplate),
   }),
-  submission.post(
+  save.post(
     'createPipelineTemplateUsingPOST',
     '/pipelineTemplates',
     'Create a version-1 template',
@@ -113,13 +120,13 @@ export const templateOperations: Operation[] = [
     'Get a version-1 template',
     {},
   ),
-  submission.post(
+  save.post(
     'updatePipelineTemplateUsingPOST',
     '/pipelineTemplates/{id}',
     'Update a version-1 template',
     {
       demands: updatesTemplate,
-      query: { skipPlanDependents },
+      query: { skipPlanDependents, ...findingsQuery },
       description: andWarnings.trim(),
       handle: (request, platform) =>
         submitTemplate(request, platform, updateTemplate(request, 'updatePipelineTemplate')),
@@ -182,7 +189,8 @@ export const templateOperations: Operation[] = [
     {
       demands: createsTemplate,
       description: `Creates a version-2 template, and returns when it is stored.${andWarnings}`,
-      query: { tag },
+      query: { tag, ...findingsQuery },
+      answer: z.union([TaskModel, Saved]),
       body: templateBody,
       handle: (request, platform) =>
         changeTemplate(request, platform, createTemplate(request, 'createV2PipelineTemplate')),
@@ -195,7 +203,8 @@ export const templateOperations: Operation[] = [
     {
       demands: updatesTemplate,
       description: `Changes a version-2 template, and returns when it is stored.${andWarnings}`,
-      query: { tag, skipPlanDependents },
+      query: { tag, skipPlanDependents, ...findingsQuery },
+      answer: z.union([TaskModel, Saved]),
       body: templateBody,
       handle: (request, platform) =>
         changeTemplate(request, platform, updateTemplate(request, 'updateV2PipelineTemplate')),
@@ -293,7 +302,7 @@ function submissionFor(
 
 /** A template that belongs to one application is changed in its name. */
 function applicationOf({ metadata }: Template): string {
-  const [only, ...others] = metadata?.scopes ?? []
+  const [only, ...others] = textsOf(metadata?.scopes)
   return only === undefined || others.length > 0 || only === 'global' ? 'spinnaker' : only
 }
 

@@ -1,5 +1,5 @@
 /** Traffic guards: protect the last healthy instances of a cluster. @see docs/contracts/infrastructure.md#traffic-guards */
-import { list, or, shape } from '@fairlead/base/json/shape.ts'
+import { objectList, or, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, textOf } from '@fairlead/base/json/values.ts'
 import type { CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
@@ -91,7 +91,7 @@ function upIn(
 /** An absent field matches an absent part only; `*` matches everything. */
 const pattern = or(textOf, '')
 const readGuards = shape({
-  trafficGuards: list(
+  trafficGuards: objectList(
     shape({
       enabled: (value: unknown) => value === undefined || isTrue(value),
       account: pattern,
