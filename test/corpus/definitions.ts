@@ -1227,6 +1227,17 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
     /variables\[0\]: The entry is null.*as if it were not there/,
   ],
   [
+    'expressions that are never values',
+    {
+      stages: [
+        { ...wait, comments: '${ "x" instanceof T(String) }' },
+        { ...wait, refId: '2', comments: '${ "".getClass() }' },
+        { ...wait, refId: '3', comments: '${ new java.util.UUID(1, 2) }' },
+      ],
+    },
+    /instanceof" is not allowed.*method "getClass.*cannot be created/,
+  ],
+  [
     'an instance with stages',
     {
       type: 'templatedPipeline',

@@ -22,7 +22,7 @@ const refusedBodies: { method: string; path: string; text: string; status: numbe
   { method: 'POST', path: '/pipelines', text: '{"name":"x","application":["demo"]}', status: 400 },
   { method: 'POST', path: '/pipelines', text: `{${pipeline},"id":{}}`, status: 400 },
   { method: 'POST', path: '/pipelines', text: `{${pipeline},"stages":{}}`, status: 400 },
-  { method: 'POST', path: '/pipelines', text: `{${pipeline},"stages":[null]}`, status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"stages":[7]}`, status: 400 },
   {
     method: 'POST',
     path: '/pipelines',

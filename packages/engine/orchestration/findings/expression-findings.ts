@@ -2,7 +2,8 @@
 import { isObject, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { nearestFirst, shorten } from '@fairlead/base/names/edit-distance.ts'
 import { expressionFunctions } from '../expressions/functions.ts'
-import { findJavaClass } from '../expressions/java/classes.ts'
+import { findJavaClass, javaClasses } from '../expressions/java/classes.ts'
+import { methods } from '../expressions/methods.ts'
 import { parseExpression } from '../expressions/parser.ts'
 import type { ExpressionNode } from '../expressions/syntax.ts'
 import { expressionsIn } from '../expressions/template.ts'
@@ -72,12 +73,30 @@ function ownFault(node: ExpressionNode): string | undefined {
   }
   if (node.kind === 'type' || node.kind === 'new') {
     try {
-      findJavaClass(node.name)
+      const { create, name } = findJavaClass(node.name)
+      return node.kind === 'new' && create === undefined
+        ? `${name} cannot be created with "new".`
+        : undefined
     } catch (error) {
       return (error as Error).message
     }
   }
+  if (node.kind === 'method' && !isMethod(node.name))
+    return `No value has a method "${shorten(node.name)}()".`
+  if (node.kind === 'binary' && node.operator === 'instanceof')
+    return '"instanceof" is not allowed in expressions.'
   return node.kind === 'binary' && node.operator === '-' ? dashFault(node) : undefined
+}
+
+let methodNames: ReadonlySet<string> | undefined
+
+/** Of any value; getters are those of executions and stages. */
+function isMethod(name: string): boolean {
+  methodNames ??= new Set([
+    ...Object.values(methods).flatMap((of) => Object.keys(of)),
+    ...javaClasses.flatMap((each) => Object.keys({ ...each.methods, ...each.statics })),
+  ])
+  return methodNames.has(name) || (/^get[A-Z]/.test(name) && name !== 'getClass')
 }
 
 /** `parameters.my-name`, which is a subtraction. */

@@ -205,7 +205,10 @@ async function templateFindings(
       ),
     ]
   if (!isTemplateInstance(pipeline)) return []
-  const reference = storedTemplate(referenceOf(pipeline))
+  const written = referenceOf(pipeline)
+  const reference = storedTemplate(written)
+  // What is an expression is known once a variable has a value.
+  if (isExpression(written)) return []
   if (reference === undefined)
     return [
       errorAt(
@@ -213,8 +216,6 @@ async function templateFindings(
         'It names no template of this store, so it cannot start. Save the template here, and refer to it as spinnaker://<id>.',
       ),
     ]
-  // What is an expression is known once a variable has a value.
-  if (reference.name.includes('${')) return []
   const template = await ports.definitions.template(reference, caller).catch(() => null)
   if (template === null) return []
   if (template === undefined)
