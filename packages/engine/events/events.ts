@@ -262,7 +262,8 @@ function expressionIn(request: FastifyRequest): string {
 function parseBody(body: unknown): unknown {
   if (!Buffer.isBuffer(body) || body.length === 0) return {}
   try {
-    return parseJson(body.toString(), { maxDepth: maxStoredJsonDepth })
+    // Some senders write a byte order mark.
+    return parseJson(new TextDecoder().decode(body), { maxDepth: maxStoredJsonDepth })
   } catch (error) {
     throw new PortError(400, `The body is not usable JSON: ${(error as Error).message}`)
   }

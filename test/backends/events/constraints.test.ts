@@ -35,6 +35,10 @@ for (const [constraints, holds] of [
   [{ nothing: null }, false],
   [{ n: '(?i)7' }, true],
   [{}, true],
+  [{ list: { red: 1 } }, false],
+  [{ n: ['7'] }, false],
+  [[{ key: 'n', value: '7' }], false],
+  ['n=7', false],
 ] as [JsonObject, boolean][]) {
   test(`the constraints ${JSON.stringify(constraints)} ${holds ? 'hold' : 'do not hold'}`, () => {
     assert.equal(

@@ -59,6 +59,7 @@ function readCloud(payload: JsonObject, action: string): readonly GitChange[] {
   const place = {
     repoProject: repository.owner.username ?? repository.project.key,
     slug: repository.full_name,
+    repositories: [repository.full_name],
     action,
   }
   if (action === 'pullrequest:fulfilled')
