@@ -1,6 +1,7 @@
 /** Schemas of canary configurations: what kayenta stores, and what an analysis needs. */
 import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
-import { type JsonObject, numberOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { fieldOf, type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { findBodyProblems, optionalFlagField as flag } from '@fairlead/ports/requests/check-body.ts'
 import { z } from 'zod'
 import { type JudgedMetric, judgeName } from './judge/judge.ts'
@@ -114,12 +115,37 @@ export function configurationFindings(config: JsonObject): DocumentFinding[] {
       }))
 }
 
+const toFilter = shape({
+  customFilter: textOf,
+  customInlineTemplate: textOf,
+  customFilterTemplate: or(textOf, ''),
+})
+
+/** Why the filter of a query cannot be used. */
+function describeFilter(
+  query: unknown,
+  templates: unknown,
+): [field: string, message: string] | undefined {
+  const { customFilter, customInlineTemplate, customFilterTemplate: name } = toFilter(query)
+  if (customFilter !== undefined)
+    return ['customFilter', 'it is no longer supported; use "customInlineTemplate"']
+  if (customInlineTemplate !== undefined || name === '' || fieldOf(templates, name) !== undefined)
+    return undefined
+  return [
+    'customFilterTemplate',
+    `the configuration has no template "${name}"; add it to "templates"`,
+  ]
+}
+
 function checkTogether(
-  { metrics, classifier }: z.output<typeof JudgedParts>,
+  { metrics, templates, classifier }: z.output<typeof JudgedParts>,
   { addIssue }: z.core.$RefinementCtx,
 ): void {
   const names = new Set<string>()
-  metrics?.forEach(({ name }, index) => {
+  metrics?.forEach(({ name, query }, index) => {
+    const [field, message] = describeFilter(query, templates) ?? []
+    if (field !== undefined && message !== undefined)
+      addIssue({ code: 'custom', path: ['metrics', index, 'query', field], message })
     if (names.has(name)) {
       addIssue({
         code: 'custom',

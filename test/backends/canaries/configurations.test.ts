@@ -132,6 +132,10 @@ test('what analyses cannot use is kept with a finding, and rejected by an analys
       /"marginal" must not be above "pass"/,
     ],
     [{ templates: { filter: 5 } }, /templates\.filter: it must be text/],
+    [
+      { metrics: [{ name: 'a', query: { customFilterTemplate: 'gone' } }] },
+      /query\.customFilterTemplate: the configuration has no template "gone"/,
+    ],
   ]
   for (const [index, [fields, message]] of cases.entries()) {
     const config = { ...given, id: `c${index}`, name: `c${index}`, ...fields }
