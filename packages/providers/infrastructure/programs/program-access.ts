@@ -47,7 +47,7 @@ export interface ProgramAccess {
   /** @throws {Error} for people */
   exec(instance: Place, request: ExecRequest): Promise<ExecConnection>
   /** What is masked in the output of its programs. */
-  masksOf(instance: Place): readonly string[]
+  masksOf(instance: Place): Promise<readonly string[]>
   /** The operation that runs a command once as the instances of a server group run. */
   toRun(
     group: ServerGroup,

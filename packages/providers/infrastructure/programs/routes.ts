@@ -95,7 +95,7 @@ export function createProgramRoutes(infrastructure: EmbeddedInfrastructure) {
     const query = { ...toServiceQuery(request), ...definedOf(pickPlace(body)) }
     const chosen = await choose(request, { ...query, ...definedOf({ instance: body.instance }) })
     const connection = await chosen.programs.exec({ ...chosen.instance }, toExecRequest(body))
-    const masks = chosen.programs.masksOf({ ...chosen.instance })
+    const masks = await chosen.programs.masksOf({ ...chosen.instance })
     const { application } = query
     const id = sessions.open({ application, user: userOf(request), connection, masks })
     return { id, ...nameOf(chosen) }
@@ -171,7 +171,7 @@ export function createProgramRoutes(infrastructure: EmbeddedInfrastructure) {
     try {
       await until(() => findJob()?.state !== 'Starting', 'the command has not been started')
       const connection = await programs.exec(place, toExecRequest(body))
-      const masks = programs.masksOf(place)
+      const masks = await programs.masksOf(place)
       const id = sessions.open({ application, user, connection, masks, onEnd })
       return { id, instance: jobId, account: group.account, region: group.region }
     } catch (error) {

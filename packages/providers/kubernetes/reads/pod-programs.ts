@@ -13,6 +13,8 @@ import {
   textsOf,
 } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { allMaskFormsOf } from '@fairlead/model/secrets/mask-forms.ts'
+import { maskLines } from '../../infrastructure/programs/mask-lines.ts'
 import {
   type LogLine,
   type LogWish,
@@ -44,6 +46,8 @@ interface FoundPod {
   readonly account: KubernetesAccount
   readonly pod: { readonly namespace: string; readonly name: string }
   readonly container: string
+  /** Names of the Secrets that its variables come from. */
+  readonly secrets: readonly string[]
 }
 
 export function createPodPrograms(
@@ -63,7 +67,22 @@ export function createPodPrograms(
     const { metadata } = found
     const [first] = toPod(found).spec.containers
     const container = metadata.annotations?.[defaultContainer] ?? first?.name ?? ''
-    return { account, container, pod: { namespace: place.region, name: metadata.name } }
+    return {
+      account,
+      container,
+      pod: { namespace: place.region, name: metadata.name },
+      secrets: secretsOf(found, container),
+    }
+  }
+
+  /** An account that may not read them masks nothing. */
+  async function masksOf({ account, pod, secrets }: FoundPod): Promise<readonly string[]> {
+    const found = await Promise.all(
+      secrets.map((name) =>
+        findObject(account, pod.namespace, `secret ${name}`).catch(() => undefined),
+      ),
+    )
+    return allMaskFormsOf(found.flatMap((each) => secretValues(each?.object)))
   }
 
   async function read({ account, pod, container }: FoundPod, query: Partial<LogQuery>) {
@@ -76,7 +95,8 @@ export function createPodPrograms(
 
   return {
     async lines(place, { sinceMs, tail, previous }: LogWish) {
-      const lines = await read(await find(place), {
+      const found = await find(place)
+      const lines = await read(found, {
         ...(previous === true && { previous }),
         tailLines: tail ?? bounds().lines,
         ...(sinceMs !== undefined && { sinceTime: toTime(sinceMs) }),
@@ -86,9 +106,10 @@ export function createPodPrograms(
           return []
         throw error
       })
-      return { lines, next: lines.at(-1)?.next ?? '' }
+      return { lines: maskLines(lines, await masksOf(found)), next: lines.at(-1)?.next ?? '' }
     },
     async *follow(place, next, signal) {
+      let masks: readonly string[] | undefined
       for (let position = next; !signal.aborted; ) {
         const found = await find(place).catch((error: unknown) => {
           if (error instanceof PortError && error.status === 404) return undefined
@@ -97,7 +118,8 @@ export function createPodPrograms(
         if (found === undefined) return
         const sinceTime = position.split('#')[0] ?? ''
         const lines = await read(found, sinceTime === '' ? {} : { sinceTime }).catch(() => [])
-        for (const line of lines) {
+        masks ??= await masksOf(found)
+        for (const line of maskLines(lines, masks)) {
           if (!isAfter(line.position, position)) continue
           position = line.next
           yield line
@@ -109,8 +131,7 @@ export function createPodPrograms(
       const { account, pod, container } = await find(place)
       return answered(account, () => account.api.exec(pod, container, request))
     },
-    // References to secrets are objects of the cluster, whose values Fairlead does not read.
-    masksOf: () => [],
+    masksOf: async (place) => masksOf(await find(place)),
     async toRun({ account: accountName, region, name }, order) {
       const account = findAccount(accountName)
       const found = account && (await findObject(account, region, name))
@@ -264,6 +285,21 @@ function toJobManifest(workload: KubeObject, { namespace, shared, order }: JobPa
       },
     },
   }
+}
+
+function secretsOf(pod: KubeObject, container: string): string[] {
+  const found = toPod(pod).spec.containersAsGiven.find(({ name }) => name === container)
+  const names = [
+    ...objectsOf(found?.['envFrom']).map((each) => fieldAt(each, 'secretRef', 'name')),
+    ...objectsOf(found?.['env']).map((each) => fieldAt(each, 'valueFrom', 'secretKeyRef', 'name')),
+  ]
+  return [...new Set(names.flatMap((name) => textOf(name) ?? []))]
+}
+
+function secretValues(secret: KubeObject | undefined): string[] {
+  return Object.values(objectOf(fieldOf(secret, 'data'))).map((value) =>
+    Buffer.from(String(value), 'base64').toString(),
+  )
 }
 
 function toTime(ms: number): string {

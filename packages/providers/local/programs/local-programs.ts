@@ -28,10 +28,7 @@ export function createLocalPrograms({ agent, desired, secrets }: LocalProgramPar
     if (owner === undefined) throw new PortError(404, `There is no instance ${id} any more.`)
     return owner
   }
-  const linesOf = (id: string) => {
-    const owner = ownerOf(id)
-    return new LogLines((text) => secrets.mask(text, owner))
-  }
+  const linesOf = (id: string) => new LogLines(secrets.masksOf(ownerOf(id)))
   return {
     async lines({ id }, wish): Promise<LogPart> {
       const lines = linesOf(id)
@@ -59,7 +56,7 @@ export function createLocalPrograms({ agent, desired, secrets }: LocalProgramPar
       yield* lines.end()
     },
     exec: ({ id }, request) => agent.exec(id, request),
-    masksOf: ({ id }) => secrets.masksOf(ownerOf(id)),
+    masksOf: async ({ id }) => secrets.masksOf(ownerOf(id)),
     async toRun({ account, region, name }, { command, timeoutSeconds, isAttached }) {
       return {
         name: 'runJob',

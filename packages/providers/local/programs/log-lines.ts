@@ -1,9 +1,10 @@
 /** Lines of an instance's output, from parts that end anywhere. */
 import type { OutputTime, TimedPart } from '@fairlead/base/net/agent-protocol.ts'
+import { maskLines } from '../../infrastructure/programs/mask-lines.ts'
 import { type LogLine, maxLineBytes } from '../../infrastructure/programs/program-access.ts'
 
 export class LogLines {
-  readonly #mask: (text: string) => string
+  readonly #masks: readonly string[]
   /** Begun, without its end. */
   #rest = ''
   #restOffset = 0
@@ -11,8 +12,8 @@ export class LogLines {
   #isSkipping = false
   #times: readonly OutputTime[] = []
 
-  constructor(mask: (text: string) => string) {
-    this.#mask = mask
+  constructor(masks: readonly string[]) {
+    this.#masks = masks
   }
 
   /** Where the line begins that has not ended. */
@@ -31,7 +32,7 @@ export class LogLines {
       lines.push(...this.#take(this.#rest, false))
       this.#rest = ''
     }
-    return [...lost, ...this.#masked(lines)]
+    return [...lost, ...maskLines(lines, this.#masks)]
   }
 
   /** The line without an end. */
@@ -39,7 +40,7 @@ export class LogLines {
     const lines = this.#rest === '' ? [] : this.#take(this.#rest, false)
     this.#rest = ''
     this.#isSkipping = false
-    return this.#masked(lines)
+    return maskLines(lines, this.#masks)
   }
 
   #take(text: string, isWhole: boolean): LogLine[] {
@@ -68,15 +69,5 @@ export class LogLines {
       this.#times[0]?.atMs ??
       Date.now()
     )
-  }
-
-  /** A secret may have several lines: they are masked together, and what was one line stays one. */
-  #masked(lines: readonly LogLine[]): LogLine[] {
-    const masked = this.#mask(lines.map(({ text }) => text).join('\n')).split('\n')
-    if (masked.length === lines.length)
-      return lines.map((line, index) => ({ ...line, text: masked[index] ?? '' }))
-    return lines
-      .slice(0, masked.length)
-      .map((line, index) => ({ ...line, text: masked[index] ?? '' }))
   }
 }

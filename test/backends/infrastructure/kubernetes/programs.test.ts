@@ -6,9 +6,9 @@ import { KubeClient } from '../../../../packages/providers/kubernetes/api/client
 import { startFakeKubernetes } from '../../../support/fake-kubernetes.ts'
 import { startExecServer } from '../../../support/kubernetes-exec.ts'
 import { startKubernetesInfrastructure } from '../../../support/kubernetes-infrastructure.ts'
-import { ownedBy, pod, workload } from '../../../support/kubernetes-objects.ts'
+import { metadata, ownedBy, pod, workload } from '../../../support/kubernetes-objects.ts'
 
-test('logs of the pods of a service (app-scenario 135)', async (t) => {
+test('logs of the pods of a service are masked (app-scenario 135)', async (t) => {
   const fake = await startFakeKubernetes(t)
   const { backends } = await startKubernetesInfrastructure(t, {
     accounts: [{ name: 'k8s', kubeconfigContents: fake.kubeconfig() }],
@@ -18,10 +18,16 @@ test('logs of the pods of a service (app-scenario 135)', async (t) => {
       annotations: ownedBy('shop', 'replicaSet shop-web'),
     }),
   )
+  const data = { TOKEN: Buffer.from('word-of-the-cluster').toString('base64') }
+  fake.objects.put({ apiVersion: 'v1', kind: 'Secret', metadata: metadata('keys'), data })
+  const envFrom = [{ secretRef: { name: 'keys' } }]
   for (const name of ['one', 'two'])
-    fake.objects.put(pod(name, group, { annotations: ownedBy('shop', 'replicaSet shop-web') }))
+    fake.objects.put({
+      ...pod(name, group, { annotations: ownedBy('shop', 'replicaSet shop-web') }),
+      spec: { containers: [{ name: 'main', image: 'app:1', envFrom }] },
+    })
   const time = (second: number) => `2026-01-01T00:00:0${second}.123456789Z`
-  fake.logs.set('n1/one/main', `${time(1)} first\n${time(3)} third\n`)
+  fake.logs.set('n1/one/main', `${time(1)} first\n${time(3)} third word-of-the-cluster\n`)
   fake.logs.set('n1/two/main', `${time(2)} second\n`)
 
   const answer = await fetch(`${backends.url('clouddriver')}/apps/shop/logs?service=web&grep=ir`)
@@ -35,7 +41,7 @@ test('logs of the pods of a service (app-scenario 135)', async (t) => {
     }),
     [
       ['2026-01-01T00:00:01.123Z', 'pod one', 'first'],
-      ['2026-01-01T00:00:03.123Z', 'pod one', 'third'],
+      ['2026-01-01T00:00:03.123Z', 'pod one', 'third ******'],
     ],
   )
 })
