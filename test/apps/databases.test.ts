@@ -13,6 +13,7 @@ import { runCli } from '../support/cli.ts'
 import { needs } from '../support/debian.ts'
 import { type Deployments, startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
+import { mountSmallDisk } from '../support/small-disk.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { runInTerminal } from '../support/terminal.ts'
 import { startUserProxy } from '../support/user-proxy.ts'
@@ -262,6 +263,60 @@ test('databases of an app', async (t) => {
     const left = readdirSync(folder).filter((name) => name.endsWith('.dump'))
     assert.deepEqual(left.sort(), [...good, 'broken.dump'].sort())
   })
+
+  await t.test(
+    'app-scenario 125: a full disk refuses deployments, and the database runs',
+    async (subtest) => {
+      const disk = mountSmallDisk(subtest, '1m', backupsOf('shop-db'))
+      if (disk === undefined) return
+      const plan = () => fairlead.ask('POST', '/apps/shop/plan', { file: fileWith() })
+      const fill = (bytes: number) => writeFileSync(join(disk, 'rest'), Buffer.alloc(bytes))
+      fill(900_000)
+      const warned = await plan()
+      assert.match(JSON.stringify(warned.body), /disk of the database db is 8\d % full/)
+      fill(1_020_000)
+      const { status, body } = await fairlead.ask('POST', '/apps/shop/deployments', {
+        file: fileWith(),
+        image: 'shop:1.0.0',
+      })
+      assert.equal(status, 507, JSON.stringify(body))
+      assert.match(JSON.stringify(body), /disk of the database db is 9\d % full\..*deploy again/)
+      assert.equal(await sql('SELECT 1'), '1')
+    },
+  )
+
+  await t.test(
+    'app-scenario 120: an upgrade keeps all rows, and a failed one changes nothing',
+    async () => {
+      const rows = await sql('SELECT count(*), sum(number) FROM written')
+      const major = (await sql('SHOW server_version_num')).slice(0, -4)
+      const folders = () =>
+        readdirSync(join(backupsOf('shop-db'), '../../data/0')).filter((name) =>
+          name.startsWith('data-'),
+        )
+      const before = folders()
+      const upgrade = (to: string) => cli('db', 'upgrade', 'db', '--to', to, '--yes')
+      const refused = await upgrade('99')
+      assert.equal(refused.code, 1, refused.stderr)
+      assert.match(refused.stderr + refused.stdout, /apt-get install postgresql-99/)
+      // Dumps have its rows before those of the table that its check reads: they cannot be loaded.
+      await sql(`CREATE TABLE zone (name text); INSERT INTO zone VALUES ('east');
+      CREATE FUNCTION known() RETURNS bool LANGUAGE sql AS 'SELECT count(*) > 0 FROM public.zone';
+      CREATE TABLE broken (number int CHECK (known())); INSERT INTO broken VALUES (1)`)
+      const failed = await upgrade(major)
+      assert.equal(failed.code, 1, failed.stderr)
+      const answers = () => sql('SELECT count(*), sum(number) FROM written').catch(String)
+      await waitUntil(async () => (await answers()) === rows, 'the former rows')
+      assert.equal(await sql('SELECT count(*) FROM broken'), '1')
+      assert.deepEqual(folders(), before)
+      await sql('DROP TABLE broken; DROP FUNCTION known; DROP TABLE zone')
+      const { code, stderr, stdout } = await upgrade(major)
+      assert.equal(code, 0, stderr + stdout)
+      assert.equal(await sql('SELECT count(*), sum(number) FROM written'), rows)
+      assert.notDeepEqual(folders(), before)
+      assert.equal((await sql('SHOW server_version_num')).slice(0, -4), major)
+    },
+  )
 
   await t.test('app-scenario 122: a second process does not get the volume', async () => {
     const [server = 0] = childrenOf(await processOf('shop-db'))

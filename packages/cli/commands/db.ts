@@ -60,6 +60,22 @@ const restore = defineCommand({
   },
 })
 
+const upgrade = defineCommand({
+  name: 'upgrade',
+  summary:
+    'back a database up, and restart it with the installed programs, or move PostgreSQL to a major version',
+  words: '[name]',
+  options: {
+    to: { type: 'text', value: 'MAJOR', summary: 'by a dump into a new folder, such as 17' },
+    ...detach,
+  },
+  run: async (context, { to, ...options }) => {
+    if (!(await context.questions.confirm('The database does not answer meanwhile. Upgrade it?')))
+      return exitCodes.done
+    return startRun(context, 'upgrade', { to }, options)
+  },
+})
+
 const connect = defineCommand({
   name: 'connect',
   summary: 'open psql, redis-cli or mariadb in a database',
@@ -89,13 +105,13 @@ const remove = defineCommand({
 
 export const db = defineCommand({
   name: 'db',
-  summary: 'databases of the app: list, backup, restore, connect, remove',
+  summary: 'databases of the app: list, backup, restore, upgrade, connect, remove',
   group: 'app',
-  actions: [list, backup, restore, connect, remove],
+  actions: [list, backup, restore, upgrade, connect, remove],
   run: async () => {
     throw misuse(
       'The command is incomplete.',
-      'Use: fairlead db list|backup|restore|connect|remove',
+      'Use: fairlead db list|backup|restore|upgrade|connect|remove',
     )
   },
 })
@@ -140,7 +156,7 @@ async function typeName(
 
 async function startRun(
   context: CommandContext,
-  action: 'backups' | 'restore' | 'removal',
+  action: 'backups' | 'restore' | 'upgrade' | 'removal',
   body: Readonly<Record<string, string | undefined>>,
   { detach: isDetached }: { readonly detach: boolean },
 ): Promise<number> {

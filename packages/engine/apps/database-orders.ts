@@ -42,6 +42,14 @@ export class DatabaseOrders {
     return this.#records.databases.restore({ ...(await this.#databaseOf(order, as)), from }, as)
   }
 
+  async upgrade(
+    { to, ...order }: AppDatabaseOrder & { readonly to: string | undefined },
+    as: Caller,
+  ): Promise<JsonObject> {
+    const { databases } = this.#records
+    return databases.upgrade({ ...(await this.#databaseOf(order, as)), to }, as)
+  }
+
   /** @throws {PortError} 400 unless the database is named once more, and while the file has it */
   async remove(
     { confirm, ...order }: AppDatabaseOrder & { readonly confirm: string | undefined },

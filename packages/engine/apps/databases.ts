@@ -39,6 +39,8 @@ const stopSeconds = 300
 /** For the first start, which creates the database, and for one after a crash. */
 const startSeconds = 300
 const backupSeconds = 4 * 3600
+const warnedPercent = 80
+const refusedPercent = 95
 
 /** A database that runs, or could: its server group as the infrastructure lists it. */
 export interface RunningDatabase {
@@ -271,18 +273,52 @@ export class AppDatabases {
         address: port === undefined ? null : `127.0.0.1:${port}`,
         variable: variable ?? null,
         cluster: found?.cluster ?? null,
-        backups: found === undefined ? [] : await this.#backupsOf(found, as),
+        ...(found === undefined ? { backups: [] } : await this.#storageOf(found, as)),
       })),
     )
   }
 
-  async #backupsOf({ group }: RunningDatabase, as: Caller): Promise<string[]> {
+  /** Its backups, and how full their disks are. */
+  async #storageOf({ group }: RunningDatabase, as: Caller) {
     const { account, region, name } = placeOfGroup(group)
     const found = await this.#context.ports.infrastructure.serverGroup(
       { account, region, name },
       as,
     )
-    return textsOf(found?.all['backups'])
+    const volumes = objectsOf(found?.all['volumes'])
+    return {
+      backups: textsOf(found?.all['backups']),
+      diskUsedPercent: Math.max(
+        0,
+        ...volumes.map(({ diskUsedPercent }) => numberOf(diskUsedPercent) ?? 0),
+      ),
+    }
+  }
+
+  /**
+   * Sentences about databases of an environment whose disk fills up.
+   *
+   * @throws {PortError} 507 where it is so full that a deployment could take what the database needs
+   */
+  async checkDisks(
+    here: AppHere,
+    running: readonly RunningDatabase[],
+    as: Caller,
+  ): Promise<string[]> {
+    const own = running.filter(({ environment }) => environment === here.environment)
+    const storages = await Promise.all(own.map((each) => this.#storageOf(each, as)))
+    return own.flatMap(({ name }, index) => {
+      const percent = storages[index]?.diskUsedPercent ?? 0
+      const what = `The disk of the database ${name} is ${percent} % full.`
+      if (percent >= refusedPercent)
+        throw new PortError(
+          507,
+          `${what} From ${refusedPercent} % on, deployments to ${here.environment} are refused, so that it keeps room. Free some space on the machine, and deploy again.`,
+        )
+      return percent >= warnedPercent
+        ? [`${what} Free some space: from ${refusedPercent} % on, deployments are refused.`]
+        : []
+    })
   }
 
   /** Starts a backup besides those of the schedule. @throws {PortError} 400, 404 */
@@ -299,24 +335,41 @@ export class AppDatabases {
     as: Caller,
   ): Promise<JsonObject> {
     const found = await this.#find(order, as)
-    const { environment, name, group } = found
-    const place = jobPlace(order.application, found)
-    const { account, region, name: serverGroupName } = placeOfGroup(group)
     const words = ['check-restore', ...(order.from === undefined ? [] : [order.from])]
+    const stages = renewal(jobPlace(order.application, found), found, {
+      check: jobStage('Check the backup', words, jobPlace(order.application, found)),
+      doing: `Load the backup into ${found.name}`,
+    })
+    return this.#start(
+      `restore ${found.name} ${found.environment}`,
+      stages,
+      { ...order, found },
+      as,
+    )
+  }
+
+  /**
+   * Starts a run that backs it up, and moves it to a major version by a dump, in a new folder; without one, it restarts it with the
+   * programs that are installed now. What fails leaves the present folder.
+   */
+  async upgrade(
+    order: DatabaseOrder & { readonly to: string | undefined },
+    as: Caller,
+  ): Promise<JsonObject> {
+    const found = await this.#find(order, as)
+    const { name, environment } = found
+    const { to } = order
+    const place = jobPlace(order.application, found)
     const stages = [
-      jobStage('Check the backup', words, place),
-      {
-        type: 'rebootInstances',
-        name: `Restart ${name}`,
-        cloudProvider: place.place.provider,
-        credentials: account,
-        region,
-        serverGroupName,
-        instanceIds: objectsOf(group['instances']).flatMap(({ id }) => textOf(id) ?? []),
-      },
-      jobStage(`Load the backup into ${name}`, ['await-restore'], place),
+      jobStage(`Back ${name} up`, ['backup'], place),
+      ...(to === undefined
+        ? [rebootOf(place, found)]
+        : renewal(place, found, {
+            check: jobStage('Check the upgrade', ['check-upgrade', to], place),
+            doing: `Move ${name} to version ${to}`,
+          })),
     ]
-    return this.#start(`restore ${name} ${environment}`, stages, { ...order, found }, as)
+    return this.#start(`upgrade ${name} ${environment}`, stages, { ...order, found }, as)
   }
 
   /** Starts a run that backs it up a last time, stops it, and deletes its data; the last backup stays. */
@@ -478,6 +531,34 @@ function jobStage(
     likeServerGroup: cluster,
     command: ['sh', './database', ...words],
     runtimeLimitSecs: backupSeconds,
+  }
+}
+
+interface Renewal {
+  /** Orders it, where it can be done. */
+  readonly check: JsonObject
+  readonly doing: string
+}
+
+/** The server carries the order out when it starts the next time. */
+function renewal(
+  place: JobPlace,
+  found: RunningDatabase,
+  { check, doing }: Renewal,
+): readonly JsonObject[] {
+  return [check, rebootOf(place, found), jobStage(doing, ['await-result'], place)]
+}
+
+function rebootOf({ place }: JobPlace, { name, group }: RunningDatabase): JsonObject {
+  const { account, region, name: serverGroupName } = placeOfGroup(group)
+  return {
+    type: 'rebootInstances',
+    name: `Restart ${name}`,
+    cloudProvider: place.provider,
+    credentials: account,
+    region,
+    serverGroupName,
+    instanceIds: objectsOf(group['instances']).flatMap(({ id }) => textOf(id) ?? []),
   }
 }
 

@@ -111,6 +111,7 @@ export class AppPlans {
       : planObjects(compiled, present, written).filter((each) => !isLeft(each))
     const notes = [
       ...notesOf(here, place),
+      ...(await databases.checkDisks(here, running, as)),
       ...(branch === undefined ? await this.#notesOfLeft(app, as) : []),
       ...left.filter((each) => each.environment === here.environment).map(describeLeft),
     ]

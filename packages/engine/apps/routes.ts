@@ -57,6 +57,7 @@ const DatabaseRequest = z.object({
   environment,
   from: optional(z.string().regex(/^[\w.-]+$/, 'it must be the name of a backup')),
   confirm: optional(z.string()),
+  to: optional(z.string().regex(/^\d{1,3}$/, 'it must be a major version, such as 17')),
 })
 const SecretUseRequest = z.object({ restarts: z.boolean() })
 
@@ -131,6 +132,10 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
 
   app.post('/apps/:application/databases/:name/restore', async (request, reply) =>
     reply.code(202).send(await apps.databases.restore(orderOf(request), trustedCallerOf(request))),
+  )
+
+  app.post('/apps/:application/databases/:name/upgrade', async (request, reply) =>
+    reply.code(202).send(await apps.databases.upgrade(orderOf(request), trustedCallerOf(request))),
   )
 
   app.post('/apps/:application/databases/:name/removal', async (request, reply) =>

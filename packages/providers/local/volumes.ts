@@ -1,5 +1,5 @@
 /** Volumes: directories of a cluster that stay when its versions go, with copies from before each change of version. */
-import { closeSync, constants, existsSync, openSync, readdirSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readdirSync, statfsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
@@ -146,6 +146,7 @@ export class Volumes {
         ...definedOf({ writers }),
         folder,
         bytes: this.#sizeOf(folder, root),
+        ...definedOf({ diskUsedPercent: diskUsedPercentOf(folder) }),
         backups: newestFirst(join(root, backupsName)),
       }
     })
@@ -169,6 +170,17 @@ export class Volumes {
       })
       .catch((err: unknown) => log.warn({ err, folder }, 'the size of a volume cannot be measured'))
     return known?.bytes
+  }
+}
+
+/** Of the file system, as users without rights see it; undefined: the folder is not there yet. */
+function diskUsedPercentOf(folder: string): number | undefined {
+  try {
+    const { blocks, bfree, bavail } = statfsSync(folder)
+    const used = blocks - bfree
+    return blocks === 0 ? undefined : Math.ceil((100 * used) / (used + bavail))
+  } catch {
+    return undefined
   }
 }
 

@@ -118,8 +118,11 @@ export const definitionRows: Row[] = [
     call: 'orca DELETE /apps/web/connection',
   },
   { id: 'getAppDatabases', ask: 'GET /apps/web/databases', call: 'orca GET /apps/web/databases' },
-  ...['backups', 'restore', 'removal'].map((action, index) => ({
-    id: ['backUpAppDatabase', 'restoreAppDatabase', 'removeAppDatabase'][index] ?? '',
+  ...['backups', 'restore', 'upgrade', 'removal'].map((action, index) => ({
+    id:
+      ['backUpAppDatabase', 'restoreAppDatabase', 'upgradeAppDatabase', 'removeAppDatabase'][
+        index
+      ] ?? '',
     ask: `POST /apps/web/databases/db/${action}`,
     body: { environment: 'production' },
     call: `orca POST /apps/web/databases/db/${action}`,

@@ -216,6 +216,10 @@ const Database = z.looseObject({
     .nullable()
     .describe('That gives services its address; null once the file does not attach it any more.'),
   backups: TextList,
+  diskUsedPercent: z
+    .number()
+    .optional()
+    .describe('How full the disk of its volumes is; from 95 on, deployments are refused.'),
 })
 const DatabaseRequest = model('AppDatabaseRequest', { environment: environmentName })
 const DatabaseRun = model('AppDatabaseRun', 'A run that has started.', {
@@ -397,6 +401,19 @@ export const appOperations: Operation[] = [
     success: 202,
     answer: DatabaseRun,
     errors: { 400: 'The name of the application is not in `confirm`.' },
+  }),
+  databases.post('upgradeAppDatabase', `${path}/databases/{name}/upgrade`, 'Upgrade a database', {
+    demands: writesApplication,
+    description:
+      'Starts a run that backs a database up and restarts it with the programs that are installed now; with `to`, it moves PostgreSQL to that ' +
+      'major version by a dump into a new folder. An upgrade that fails, or gives a table another number of rows, changes nothing.',
+    forward: `orca ${path}/databases/{name}/upgrade`,
+    body: DatabaseRequest.extend({
+      to: nonEmpty.nullish().describe('Major version of PostgreSQL, such as 17.'),
+    }),
+    success: 202,
+    answer: DatabaseRun,
+    errors: { 400: '`to` is no major version.' },
   }),
   databases.post('removeAppDatabase', `${path}/databases/{name}/removal`, 'Delete a database', {
     demands: writesApplication,

@@ -1,4 +1,4 @@
-# A database beside an app: sh ./database serve | backup | check-restore [FILE] | await-restore | remove | connect [ARGUMENT...]
+# A database beside an app: sh ./database serve | backup | check-restore [FILE] | check-upgrade MAJOR | await-result | remove | connect [ARGUMENT...]
 # It is copied into the image of the database as it is. No password is an argument of any program.
 set -eu
 umask 077
@@ -8,6 +8,7 @@ backups=$FAIRLEAD_VOLUME_BACKUPS
 # The folder of the server, open as descriptor 8: a server of another user reaches it, whatever lies above it.
 here=/proc/self/fd/8
 drop=
+counts=
 
 say() { echo "database: $*"; }
 fail() {
@@ -24,7 +25,14 @@ serve() {
   flock -w 60 9 || fail "another process uses the volume $FAIRLEAD_VOLUME_DATA"
   # A removal that was not carried out: it is wanted again.
   rm -f "$backups/.remove"
-  if [ -s "$backups/.restore" ]; then restore; fi
+  if [ -s "$backups/.restore" ]; then
+    file=$(cat "$backups/.restore")
+    renew .restore "restored $file" build "$backups/$file"
+  fi
+  if [ -s "$backups/.upgrade" ]; then
+    to=$(cat "$backups/.upgrade")
+    renew .upgrade "upgraded to $to" move "$to"
+  fi
   if [ ! -e current ]; then build; fi
   cd current
   exec 8<.
@@ -36,7 +44,7 @@ serve() {
   if [ -e "$backups/.remove" ]; then
     cd "$FAIRLEAD_VOLUME_DATA"
     rm -rf current data-*
-    (cd "$backups" && dumps | tail -n +2 | xargs -r rm -f -- && rm .remove)
+    (cd "$backups" && dumps | tail -n +2 | xargs -r rm -f -- && rm -f .version .remove)
     say 'its data are removed, its last backup stays'
   fi
   exit "$code"
@@ -85,19 +93,35 @@ build() (
   for old in $(ls -d data-* | sort -r | tail -n +3); do rm -rf "$old"; done
 )
 
-restore() {
-  file=$(cat "$backups/.restore")
-  say "loads $file into a new folder"
+# renew ORDER RESULT COMMAND...: carries an order out by a command that makes a new folder; what fails leaves the present one.
+renew() {
+  order=$1 result=$2
+  shift 2
+  say "carries out: $*"
   set +e
   (
     set -e
-    build "$backups/$file"
+    "$@"
   ) >"$backups/.log" 2>&1
   code=$?
   set -e
   cat "$backups/.log"
-  if [ "$code" = 0 ]; then echo "restored $file"; else tail -n 5 "$backups/.log"; fi >"$backups/.result"
-  rm "$backups/.restore"
+  if [ "$code" = 0 ]; then echo "$result"; else tail -n 5 "$backups/.log"; fi >"$backups/.result"
+  rm "$backups/$order"
+}
+
+# move MAJOR: dumps the present folder, to which nobody writes now, and builds one of the version with it; both have the same rows.
+move() {
+  (
+    cd current
+    exec 8<.
+    cd /
+    postgresql_export "$1"
+  )
+  counts=$backups/.counts
+  DATABASE_VERSION=$1
+  build "$backups/.dump-upgrade"
+  rm "$backups/.dump-upgrade" "$counts"
 }
 
 # --- jobs ------------------------------------------------------------------------------------------------------------------------
@@ -128,10 +152,23 @@ check_restore() {
   mv "$backups/.wish" "$backups/.restore"
 }
 
-await_restore() {
-  while [ -e "$backups/.restore" ]; do sleep 0.5; done
+check_upgrade() {
+  to=$1
+  [ "$type" = postgresql ] || fail "only PostgreSQL has upgrades to another major version: back $type up, and restore into one that is attached anew"
+  case $to in '' | *[!0-9]*) fail "\"$to\" is not a major version, such as 17" ;; esac
+  [ "${DATABASE_VERSION:-$to}" = "$to" ] || fail "the app file has version $DATABASE_VERSION: write version: $to there, deploy, and repeat this"
+  present=$(cat "$backups/.version")
+  [ "$to" -ge "$present" ] || fail "the database is one of PostgreSQL $present, and a dump is not loaded into an older one"
+  postgresql_programs "$to"
+  rm -f "$backups/.result"
+  echo "$to" >"$backups/.wish"
+  mv "$backups/.wish" "$backups/.upgrade"
+}
+
+await_result() {
+  while [ -e "$backups/.restore" ] || [ -e "$backups/.upgrade" ]; do sleep 0.5; done
   cat "$backups/.result"
-  grep -q '^restored ' "$backups/.result"
+  grep -Eq '^(restored|upgraded) ' "$backups/.result"
 }
 
 # --- PostgreSQL ------------------------------------------------------------------------------------------------------------------
@@ -151,8 +188,9 @@ postgresql_single() {
   rm $here/single.log
 }
 
+# The major version changes by an upgrade alone.
 postgresql_create() {
-  postgresql_programs "$DATABASE_VERSION"
+  postgresql_programs "${DATABASE_VERSION:-$(cat "$backups/.version" 2>/dev/null || :)}"
   if [ -n "$drop" ]; then chown postgres: $here/.; fi
   $drop "$bin/initdb" -D $here --username=postgres --encoding=UTF8 --locale=C.UTF-8 --data-checksums --auth=trust >/dev/null
   # The app comes by TCP; the socket is there only while a dump is loaded.
@@ -160,11 +198,36 @@ postgresql_create() {
   printf 'CREATE ROLE "%s" LOGIN\nCREATE DATABASE "%s" OWNER "%s"\n' "$name" "$name" "$name" | postgresql_single
 }
 
-postgresql_load() {
+postgresql_start_aside() {
   start INT "$bin/postgres" -D $here -k $here -c listen_addresses=
   until_ready "$bin/pg_isready" -h $here -U postgres
+}
+
+postgresql_load() {
+  postgresql_start_aside
   "$bin/pg_restore" -h $here -U postgres -d "$name" --exit-on-error --no-owner --role="$name" "$1"
+  if [ -n "$counts" ]; then
+    postgresql_counts | cmp - "$counts" || fail 'the tables have other numbers of rows than before'
+  fi
   end_server
+}
+
+# postgresql_export MAJOR: a dump by the programs of that version, and the rows of each table.
+postgresql_export() {
+  postgresql_programs "$1"
+  dump=$bin/pg_dump
+  postgresql_programs "$(cat $here/PG_VERSION)"
+  postgresql_start_aside
+  trap end_server EXIT
+  postgresql_counts >"$backups/.counts"
+  "$dump" -Fc -h $here -U postgres -f "$backups/.dump-upgrade" "$name"
+}
+
+postgresql_counts() {
+  "$bin/psql" -XAtq -v ON_ERROR_STOP=1 -h $here -U postgres -d "$name" <<'SQL'
+SELECT format('SELECT %L, count(*) FROM %s', c.oid::regclass, c.oid::regclass) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'r' AND n.nspname !~ '^pg_|^information_schema$' ORDER BY c.oid::regclass::text \gexec
+SQL
 }
 
 postgresql_serve() {
@@ -280,7 +343,8 @@ shift
 case $command in
   serve | backup) "$command" ;;
   check-restore) check_restore "$@" ;;
-  await-restore) await_restore ;;
+  check-upgrade) check_upgrade "$@" ;;
+  await-result) await_result ;;
   # Its data go when it stops the next time.
   remove) : >"$backups/.remove" ;;
   connect) "${family}_connect" "$@" ;;
