@@ -20,7 +20,7 @@ Example: fairlead apply -f pipelines/ --prune`,
   },
   run: async (context, values) => {
     const { output, questions, connect } = context
-    const input = readPlanInput(values)
+    const input = await readPlanInput(values)
     const { instance, changes } = await preparePlan(await connect(), input)
     const isDry = values['dry-run']
     if (isDry || changes.length === 0) {

@@ -11,7 +11,7 @@ export const diff = defineCommand({
   help: 'Ends with 2 if there are differences. docs/guides/pipelines-as-files.md describes the files.',
   options: planOptions,
   run: async ({ output, connect }, values) => {
-    const input = readPlanInput(values)
+    const input = await readPlanInput(values)
     const { changes } = await preparePlan(await connect(), input)
     output.result({ changes: toPlanDocument(changes) }, formatPlan(changes))
     return changes.length > 0 ? exitCodes.differences : exitCodes.done

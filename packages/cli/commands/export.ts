@@ -7,9 +7,8 @@ import { defineCommand } from '../command.ts'
 import { exitCodes, Failure } from '../failure.ts'
 import type { Definition } from '../files/definition.ts'
 import { differencesOf } from '../files/differences.ts'
-import { type FileFormat, pathsOf, textOfFile } from '../files/file-text.ts'
-import { Instance } from '../files/instance.ts'
-import { readFile } from '../files/read-folder.ts'
+import type { FileFormat } from '../files/file-text.ts'
+import type { Instance as OpenInstance } from '../files/instance.ts'
 
 export const exportCommand = defineCommand({
   name: 'export',
@@ -27,6 +26,11 @@ export const exportCommand = defineCommand({
     },
   },
   run: async ({ words: [word], session, output, questions, connect }, { out, format }) => {
+    const [{ Instance }, { pathsOf, textOfFile }, { readFile }] = await Promise.all([
+      import('../files/instance.ts'),
+      import('../files/file-text.ts'),
+      import('../files/read-folder.ts'),
+    ])
     const application = word ?? session.app()
     const definitions = await definitionsOf(new Instance(await connect()), application)
     if (definitions.length === 0)
@@ -49,7 +53,9 @@ export const exportCommand = defineCommand({
       path: join(out, path),
       definition: definitions[index] as Definition,
     }))
-    const changed = files.filter(({ path, definition }) => !saysTheSame(path, definition))
+    const changed = files.filter(
+      ({ path, definition }) => !existsSync(path) || !saysTheSame(() => readFile(path), definition),
+    )
     const replaced = changed.filter(({ path }) => existsSync(path)).map(({ path }) => path)
     if (replaced.length > 0 && !(await questions.confirm(`Replace ${replaced.join(', ')}?`))) {
       output.note('Nothing is written.')
@@ -68,7 +74,7 @@ export const exportCommand = defineCommand({
 })
 
 /** What belongs to the application, with the templates of its pipelines and the projects that show it. */
-async function definitionsOf(instance: Instance, application: string): Promise<Definition[]> {
+async function definitionsOf(instance: OpenInstance, application: string): Promise<Definition[]> {
   const own: Definition[] = []
   for (const kind of [
     'application',
@@ -96,10 +102,9 @@ async function definitionsOf(instance: Instance, application: string): Promise<D
   ]
 }
 
-function saysTheSame(path: string, definition: Definition): boolean {
-  if (!existsSync(path)) return false
+function saysTheSame(read: () => readonly Definition[], definition: Definition): boolean {
   try {
-    const [found, ...others] = readFile(path)
+    const [found, ...others] = read()
     return (
       found?.kind === definition.kind &&
       others.length === 0 &&

@@ -8,9 +8,8 @@ import {
 import type { Client } from '../client.ts'
 import { misuse } from '../failure.ts'
 import { type Definition, keyOf } from './definition.ts'
-import { Instance } from './instance.ts'
+import type { Instance as OpenInstance } from './instance.ts'
 import { type Change, planOf } from './plan.ts'
-import { readFolder } from './read-folder.ts'
 
 /** Options that `diff` and `apply` have in common. */
 export const planOptions = {
@@ -33,7 +32,8 @@ export interface PlanInput {
 }
 
 /** @throws {Failure} with 3 */
-export function readPlanInput({ file, only, prune }: PlanValues): PlanInput {
+export async function readPlanInput({ file, only, prune }: PlanValues): Promise<PlanInput> {
+  const { readFolder } = await import('./read-folder.ts')
   if (file === undefined)
     throw misuse('The folder with the definitions is missing.', 'Name it with -f DIR.')
   const kinds = (only ?? []).map((kind) => {
@@ -54,7 +54,8 @@ export function readPlanInput({ file, only, prune }: PlanValues): PlanInput {
 export async function preparePlan(
   client: Client,
   { definitions, kinds, prunes }: PlanInput,
-): Promise<{ instance: Instance; changes: Change[] }> {
+): Promise<{ instance: OpenInstance; changes: Change[] }> {
+  const { Instance } = await import('./instance.ts')
   const instance = new Instance(client)
   const wanted = definitions.filter(({ kind }) => kinds.includes(kind))
   await instance.reserve(wanted)
@@ -70,7 +71,7 @@ export async function preparePlan(
 }
 
 async function surplusOf(
-  instance: Instance,
+  instance: OpenInstance,
   definitions: readonly Definition[],
   kinds: readonly FileKind[],
 ): Promise<Definition[]> {
