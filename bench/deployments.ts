@@ -22,7 +22,13 @@ import {
 import { measure, median, print, round, toRows } from './measure.ts'
 import type { BenchOptions } from './options.ts'
 import { startPeers } from './peers.ts'
-import { type Scratch, startAgent, startAgentBalancer, type Target } from './targets.ts'
+import {
+  type Scratch,
+  startAgent,
+  startAgentBalancer,
+  startAgentFront,
+  type Target,
+} from './targets.ts'
 import { withEnd } from './with-end.ts'
 
 const smallPath = '/networks/small'
@@ -34,6 +40,10 @@ export async function measureBalancer(options: BenchOptions, scratch: Scratch): 
   try {
     const service = await startPeers(targets, scratch)
     targets.push(await startAgentBalancer(scratch.dir('agent'), options.dist, service))
+    for (const hosts of [1, 500]) {
+      const dir = scratch.dir(`front-${hosts}`)
+      targets.push(await startAgentFront(dir, options.dist, { service, hosts }))
+    }
     const small = await measure(targets, options, { path: smallPath, connections: 50 })
     print('Load balancer: 2 KB answers, 50 connections', toRows(small))
     const megabyte = await measure(targets, options, { path: '/networks/mb1', connections: 16 })

@@ -5,8 +5,9 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { askAgent } from '../packages/agent/agent-request.ts'
 import { agentNodeOptions } from '../packages/agent/start-agent.ts'
-import type { DesiredState } from '../packages/base/net/agent-protocol.ts'
+import type { DesiredLoadBalancer, DesiredState } from '../packages/base/net/agent-protocol.ts'
 import { socketPathFor } from '../packages/base/storage/socket-path.ts'
+import { defaultLimits } from '../packages/providers/local/front/wanted-fronts.ts'
 import { freePort } from '../test/support/free-port.ts'
 import { MeasuredProcess } from './measured-process.ts'
 
@@ -75,6 +76,33 @@ export function startAgent(dir: string, dist: boolean): MeasuredProcess {
   })
 }
 
+/** The agent alone, with the service as the only instance of a load balancer, behind a front with so many hosts of as many applications. */
+export async function startAgentFront(
+  dir: string,
+  dist: boolean,
+  { service, hosts }: { readonly service: Target; readonly hosts: number },
+): Promise<Target> {
+  const [httpPort, httpsPort] = [await freePort(), await freePort()]
+  const agent = startAgent(dir, dist)
+  const sites = Array.from({ length: hosts }, (_, index) => ({
+    owner: `app${index}`,
+    loadBalancer: 'bench',
+    // The first one is what clients ask for.
+    rules: [{ host: index === 0 ? '127.0.0.1' : `host${index}.example`, path: '/', strip: false }],
+    redirects: [],
+    limits: defaultLimits,
+  }))
+  const fronts = [{ id: 'front', address: '127.0.0.1', httpPort, httpsPort, sites }]
+  await tell(dir, agent, {
+    revision: 1,
+    instances: [],
+    loadBalancers: [balancerOf(service, [])],
+    fronts: { fronts, certificates: [], challenges: { http: {}, tls: {} } },
+  })
+  await agent.answers(`http://127.0.0.1:${httpPort}/health`)
+  return { name: `front, ${hosts} hosts`, port: httpPort, process: agent, headers: {} }
+}
+
 /** The agent alone, with one load balancer and the service as its only instance. */
 export async function startAgentBalancer(
   dir: string,
@@ -83,51 +111,53 @@ export async function startAgentBalancer(
 ): Promise<Target> {
   const port = await freePort()
   const agent = startAgent(dir, dist)
-  const socketPath = socketPathFor(dir, 'agent.sock')
-  const url = `http://127.0.0.1:${port}/health`
-  const desired: DesiredState = {
+  const listener = {
+    protocol: 'http',
+    host: '127.0.0.1',
+    port,
+    certificate: undefined,
+    allowedSources: undefined,
+  } as const
+  await tell(dir, agent, {
     revision: 1,
     instances: [],
-    loadBalancers: [
-      {
-        id: 'bench',
-        listeners: [
-          {
-            protocol: 'http',
-            host: '127.0.0.1',
-            port,
-            certificate: undefined,
-            allowedSources: undefined,
-          },
-        ],
-        healthCheck: {
-          kind: 'tcp',
-          path: '/',
-          intervalMs: 10_000,
-          timeoutMs: 5000,
-          healthyThreshold: 1,
-          unhealthyThreshold: 2,
-        },
-        members: [
-          { instanceId: 'service', host: '127.0.0.1', port: service.port, inService: true },
-        ],
-      },
-    ],
+    loadBalancers: [balancerOf(service, [listener])],
+  })
+  await agent.answers(`http://127.0.0.1:${port}/health`)
+  return { name: 'load balancer', port, process: agent, headers: {} }
+}
+
+function balancerOf(
+  { port }: Target,
+  listeners: DesiredLoadBalancer['listeners'],
+): DesiredLoadBalancer {
+  return {
+    id: 'bench',
+    listeners,
+    healthCheck: {
+      kind: 'tcp',
+      path: '/',
+      intervalMs: 10_000,
+      timeoutMs: 5000,
+      healthyThreshold: 1,
+      unhealthyThreshold: 2,
+    },
+    members: [{ instanceId: 'service', host: '127.0.0.1', port, inService: true }],
   }
-  for (let isTold = false; !isTold; await sleep(3)) {
-    const signal = AbortSignal.timeout(5000)
+}
+
+async function tell(dir: string, agent: MeasuredProcess, desired: DesiredState): Promise<void> {
+  const socketPath = socketPathFor(dir, 'agent.sock')
+  for (let isTold = false; !isTold && !agent.hasEnded; await sleep(3)) {
     const sent = askAgent({
       socketPath,
       method: 'PUT',
       path: '/desired',
       body: JSON.stringify(desired),
-      signal,
+      signal: AbortSignal.timeout(5000),
     })
     isTold = await sent.then(({ status }) => status === 200).catch(() => false)
-    if (agent.hasEnded) break
   }
-  await agent.answers(url)
-  return { name: 'load balancer', port, process: agent, headers: {} }
 }
 
 export interface GatewayStart {
