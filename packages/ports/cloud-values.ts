@@ -116,6 +116,8 @@ export const toCloudInstance = shape({
   id: [text, 'id', 'name'],
   healthState: or(textOf, 'Unknown'),
   launchTime: count,
+  /** It takes no more requests, and open connections may keep it until then. */
+  drainsUntilMs: numberOf,
   /** Its name; full forms alone tell it. */
   serverGroup: textOf,
   health: list(toHealth),

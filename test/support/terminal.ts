@@ -18,7 +18,8 @@ export function runInTerminal(
   args: readonly string[],
   { env = {}, cwd }: { env?: Readonly<Record<string, string>>; cwd?: string } = {},
 ): Terminal {
-  const line = [process.execPath, program, ...args].map(shellWord).join(' ')
+  // A shell in between would end as Ctrl C ends it.
+  const line = ['exec', process.execPath, program, ...args].map(shellWord).join(' ')
   const child = spawn(
     'script',
     ['--quiet', '--flush', '--return', '--command', line, '/dev/null'],

@@ -158,6 +158,7 @@ function toEntrance(port: Port, site: FrontSite, { balancer, strippedPath }: For
       clientStallMs: limits.readMs,
       instanceStallMs: limits.idleMs,
       tunnelIdleMs: limits.websocketMs,
+      drainMs: limits.drainMs ?? port.bounds.drainMs,
     },
     site: {
       maxBodyBytes: limits.bodyBytes,

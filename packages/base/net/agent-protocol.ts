@@ -164,6 +164,8 @@ export interface FrontLimits {
   readonly idleMs: number
   /** For a WebSocket on which nothing moves. */
   readonly websocketMs: number
+  /** For connections of an instance that is out of service; undefined: as load balancers have it. */
+  readonly drainMs?: number | undefined
 }
 
 /** PEM files, chosen by the name that the client asks for. */

@@ -3,15 +3,14 @@
 import { readFileSync } from 'node:fs'
 import { type Client, pathOf } from '../client.ts'
 import { type CommandContext, defineCommand } from '../command.ts'
-import { findCommit } from '../deploy/folder.ts'
 import { followDeployment } from '../deploy/follow.ts'
 import { findRemedy } from '../deploy/remedies.ts'
-import { type UploadedFolder, uploadFolder, withRevision } from '../deploy/upload.ts'
+import type { UploadedFolder } from '../deploy/upload.ts'
 import { exitCodes, Failure, misuse } from '../failure.ts'
 import { toSafeText } from '../output.ts'
 import { causeOf, formatAround, type Run, type RunStage, reasonOf } from '../runs.ts'
 import { formatSpan } from '../span.ts'
-import { addressesOf, loadStatus } from './status.ts'
+import { addressesOf, describeDrain, loadStatus } from './status.ts'
 
 interface StartedDeployment {
   readonly id: string
@@ -19,7 +18,7 @@ interface StartedDeployment {
   readonly version: string
   readonly waitsFor?: string | null
   readonly drift?: readonly { readonly kind: string; readonly name: string }[]
-  /** Keys of the file that have no effect on the instance. */
+  /** What people should know, such as keys of the file that have no effect. */
   readonly notes?: readonly string[]
 }
 
@@ -61,6 +60,7 @@ export const deploy = defineCommand({
     const [revision] = words
     const client = await context.connect()
     const isBuilt = options['no-build'] !== true
+    const { findCommit } = await import('../deploy/folder.ts')
     const send = async (folder: string) => {
       const file = readFileSync(`${folder}/.fairlead/app.yml`, 'utf8')
       const environment = session.environment()
@@ -82,6 +82,7 @@ export const deploy = defineCommand({
         }),
       })
     }
+    const { withRevision } = await import('../deploy/upload.ts')
     const started =
       revision === undefined
         ? await send(found.folder)
@@ -89,7 +90,7 @@ export const deploy = defineCommand({
     const { id, version, environment, waitsFor, drift = [], notes = [] } = started
     output.event({ type: 'started', id, application, environment, version })
     output.note(`Deployment ${id}: ${application} ${version} to ${environment}`)
-    for (const note of notes) output.note(`Without effect: ${note}`)
+    for (const note of notes) output.note(`Note: ${note}`)
     if (drift.length > 0 && session.flags.yes !== true)
       output.note(
         `Edited elsewhere and kept: ${drift.map(({ kind, name }) => `${kind} ${name}`).join(', ')}. --yes overwrites.`,
@@ -116,6 +117,7 @@ export const deploy = defineCommand({
       { type: 'ended', id, status: run.status, version, addresses, seconds },
       `${addresses[0] ?? `${application} ${environment}`} serves ${version} after ${formatSpan(Math.round(seconds * 1000))}`,
     )
+    for (const line of services.flatMap(describeDrain)) output.note(line)
     return exitCodes.done
   },
 })
@@ -125,6 +127,7 @@ async function upload(
   application: string,
   { folder, context: { output } }: { folder: string; context: Pick<CommandContext, 'output'> },
 ): Promise<UploadedFolder> {
+  const { uploadFolder } = await import('../deploy/upload.ts')
   const uploaded = await uploadFolder(client, application, folder)
   const { files, sentFiles, sentBytes } = uploaded
   output.event({ type: 'uploaded', files, sentFiles, sentBytes })

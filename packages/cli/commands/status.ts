@@ -29,6 +29,8 @@ interface ServiceStatus {
   /** Empty where the account does not say it. */
   readonly served: readonly ServedHost[]
   readonly schedule?: string
+  /** Open connections keep a former version until then at the latest. */
+  readonly drainsUntilMs?: number
 }
 
 export interface AppStatus {
@@ -116,9 +118,18 @@ function describe({ environments }: AppStatus, output: Output): string[] {
     services.flatMap(({ served }) => served.flatMap(describeCertificate)),
   )
   const table = output.table([['ENVIRONMENT', 'SERVICE', 'VERSION', 'READY', 'ADDRESSES'], ...rows])
+  const drains = environments.flatMap(({ services }) => services.flatMap(describeDrain))
   return rows.length === 0
     ? ['Nothing is deployed yet.', ...runs]
-    : [...table, '', ...certificates, ...runs]
+    : [...table, '', ...certificates, ...drains, ...runs]
+}
+
+export function describeDrain({ name, drainsUntilMs }: ServiceStatus): string[] {
+  if (drainsUntilMs === undefined) return []
+  const end = new Date(drainsUntilMs).toISOString().slice(11, 19)
+  return [
+    `${name}: open connections keep a former version until ${end} UTC at the latest (limits: {drain}).`,
+  ]
 }
 
 export function addressesOf({ hosts, served }: ServiceStatus): string[] {

@@ -109,6 +109,7 @@ function compileBalancer(
       readSeconds: limits.readMs / 1000,
       idleSeconds: limits.idleMs / 1000,
       websocketSeconds: limits.websocketMs / 1000,
+      ...(limits.drainMs !== undefined && { drainSeconds: limits.drainMs / 1000 }),
     },
     compress: limits.compress,
     ...(hsts !== undefined && {
@@ -258,7 +259,8 @@ function strategyFields(
   { promote }: AppHere,
   { strategy, hosts }: Pick<ServiceHere, 'strategy' | 'hosts'>,
 ): JsonObject {
-  const rollback = { onFailure: true }
+  // A failed one stays, for its output.
+  const rollback = { onFailure: true, destroyCanceled: true }
   if (promote?.canary !== undefined && hosts.length > 0 && strategy === 'redblack') {
     const { percent = usualCanaryPercent, duration = usualCanaryMs } = promote.canary as {
       readonly percent?: number | undefined
@@ -304,6 +306,7 @@ function compileSchedule(
       enabled: true,
       cronExpression,
       timeZone,
+      onOverlap,
     })),
     stages: [
       {

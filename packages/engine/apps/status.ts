@@ -1,5 +1,11 @@
 /** State of an app: what serves in each environment, its last run, and what waits for whom. */
-import { definedOf, fieldOf, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
+import {
+  definedOf,
+  fieldOf,
+  type JsonObject,
+  numberOf,
+  objectsOf,
+} from '@fairlead/base/json/values.ts'
 import type { AppHere, ServiceHere } from '@fairlead/model/app-file/merge-environment.ts'
 import { describeJudgment } from '@fairlead/model/environments/holds.ts'
 import {
@@ -39,7 +45,7 @@ export function statusOf({
   const running = runningOf(groups.map(toGroup)).clusters
   const environments = app.environments.map((here) => {
     const services = here.services.map((service) => ({
-      ...toService(here, service, running),
+      ...toService(here, service, { running, groups }),
       served: servedOf(here, service, balancers),
     }))
     const runs = store.runs(app.application, here.environment, runsLookedAt)
@@ -68,10 +74,22 @@ export function statusOf({
   }
 }
 
+/** Until when open connections keep former versions at the latest. */
+function drainEndOf(cluster: string, groups: readonly JsonObject[]): number | undefined {
+  const ends = groups
+    .filter((group) => group['cluster'] === cluster)
+    .flatMap((group) => objectsOf(group['instances']))
+    .flatMap(({ drainsUntilMs }) => numberOf(drainsUntilMs) ?? [])
+  return ends.length === 0 ? undefined : Math.max(...ends)
+}
+
 function toService(
   here: AppHere,
   service: ServiceHere,
-  running: readonly RunningCluster[],
+  {
+    running,
+    groups,
+  }: { readonly running: readonly RunningCluster[] } & Pick<StatusParts, 'groups'>,
 ): JsonObject {
   const { name, instances, hosts, schedule } = service
   const cluster = clusterOf(here, name)
@@ -83,6 +101,7 @@ function toService(
     name,
     cluster,
     version: serving?.versions.map(({ label }) => label).join(', ') || null,
+    ...definedOf({ drainsUntilMs: drainEndOf(cluster, groups) }),
     ready: sum(({ up }) => up),
     wanted: serving === undefined ? instances : sum(({ total }) => total),
     hosts: hosts.map(({ host, path }) => (path === '/' ? host : host + path)),

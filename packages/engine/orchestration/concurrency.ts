@@ -80,6 +80,11 @@ function isFull(unit: Transaction, execution: Execution): boolean {
 function park(unit: Transaction, execution: Execution, configId: string): void {
   const waiting = unit.parked(configId).filter((id) => id !== execution.id)
   execution.status = 'NOT_STARTED'
+  if (execution.trigger['onOverlap'] === 'skip') {
+    const reason = 'The run before goes on, and the trigger skips times that overlap.'
+    cancelExecution(execution, { canceledBy: engineName }, reason, unit.turn)
+    return
+  }
   if (waiting.length >= mostWaiting) {
     cancelExecution(
       execution,

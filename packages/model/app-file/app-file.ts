@@ -220,6 +220,9 @@ const Limits = z.strictObject({
     .describe('How long a connection stays without a request; 60s unless given.')
     .optional(),
   websocket: duration('1h').describe('How long a WebSocket may live; 1h unless given.').optional(),
+  drain: duration('5m')
+    .describe('How long connections of a former version may stay open; 5m unless given.')
+    .optional(),
   compress: z
     .enum(['off', 'gzip', 'brotli'])
     .describe('Compression of texts; off unless given.')

@@ -82,6 +82,8 @@ export interface LimitsHere {
   readonly readMs: number
   readonly idleMs: number
   readonly websocketMs: number
+  /** Undefined: as the front has it. */
+  readonly drainMs: number | undefined
   readonly compress: 'off' | 'gzip' | 'brotli'
 }
 
@@ -311,6 +313,7 @@ function toLimits(limits: NonNullable<AppValues['limits']>): LimitsHere {
     readMs: limits.read ?? minute,
     idleMs: limits.idle ?? minute,
     websocketMs: limits.websocket ?? 60 * minute,
+    drainMs: limits.drain,
     compress: limits.compress ?? 'off',
   }
 }

@@ -131,6 +131,7 @@ export const strategyFields = [
       { default: true },
     ),
     flag('destroyLatest', 'Also removes the new one; a canary that was stopped, too.'),
+    flag('destroyCanceled', 'Removes the new one of a run that is cancelled.'),
   ]),
 ]
 

@@ -112,6 +112,9 @@ export const triggerTypes = [
   triggerType('cron', 'Schedule', 'At times of a cron expression.', [
     cron('cronExpression', cronHelp, required),
     text('timeZone', 'Its time zone, such as Europe/Berlin; that of the settings unless given.'),
+    choice('onOverlap', 'skip: a time at which the run would have to wait starts nothing.', {
+      choices: ['wait', 'skip'],
+    }),
   ]),
   triggerType('webhook', 'Webhook', 'A program calls an address of this gateway.', [
     { name: 'source', kind: 'webhook-source', help: 'Last part of the address.', required: true },

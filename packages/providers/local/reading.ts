@@ -98,6 +98,8 @@ export interface InstanceReading {
   readonly observed: ObservedInstance | undefined
   readonly memberships: readonly Membership[]
   readonly isServing: boolean
+  /** Open connections may keep it until then, although it takes no more requests. */
+  readonly drainsUntilMs: number | undefined
   /** Why the agent cannot be reached. */
   readonly problem: string | undefined
 }
@@ -122,6 +124,7 @@ export function toInstance(instance: LocalInstance, state: InstanceReading): Ins
     serverGroup: group,
     health: healthOf(instance, state),
     loadBalancers: state.memberships.map(({ loadBalancer }) => loadBalancer),
+    summary: definedOf({ drainsUntilMs: state.drainsUntilMs }),
     details: {
       cloudProvider: 'local',
       providerType: 'local',
@@ -353,6 +356,7 @@ function toLimitsView({ bodyBytes, headerBytes, ...times }: LocalSite['limits'])
     readSeconds: seconds(times.readMs),
     idleSeconds: seconds(times.idleMs),
     websocketSeconds: seconds(times.websocketMs),
+    drainSeconds: seconds(times.drainMs),
   })
 }
 

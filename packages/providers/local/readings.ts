@@ -18,14 +18,14 @@ import {
   toLoadBalancer,
   toServerGroup,
 } from './reading.ts'
-import type { Observation } from './reconciler.ts'
+import type { Observation, Reconciler } from './reconciler.ts'
 import type { LocalAccountSettings } from './settings.ts'
 import type { Volumes } from './volumes.ts'
 import { balancersOf, isServing } from './wanted.ts'
 
 export interface ReadingParts {
   readonly desired: Desired
-  readonly reconciler: { readonly observation: Observation }
+  readonly reconciler: Pick<Reconciler, 'observation' | 'drainEndOf'>
   readonly agent: { problem(): string | undefined }
   readonly volumes: Pick<Volumes, 'viewsOf' | 'backupsOf'>
   /** By the key of the load balancer. */
@@ -126,6 +126,7 @@ export class Readings {
         return { loadBalancer: name, member: members.get(key)?.get(id) }
       }),
       isServing: isServing(desired, instance),
+      drainsUntilMs: reconciler.drainEndOf(instance),
       problem: agent.problem(),
     }
   }

@@ -47,7 +47,7 @@ export interface ReconcilerOptions {
 /** Pause after the store refused a step: locked, or its disk is full. */
 const storeRetryMs = 1000
 
-/** As long as load balancers let connections of an instance live that is out of service. */
+/** As long as the front lets connections of an instance live that is out of service, unless its limits say otherwise. */
 const hostDrainMs = 300_000
 
 const keptJobs = 100
@@ -222,12 +222,25 @@ export class Reconciler {
 
   /** WebSockets of hosts live on for a while after a deployment; without any, an instance has drained at once. */
   #drainMsOf(instance: LocalInstance): number {
-    const { desired, drainMs } = this.#options
+    return Math.max(this.#options.drainMs, this.#hostDrainMsOf(instance) ?? 0)
+  }
+
+  /** Undefined: it has no hosts. */
+  #hostDrainMsOf(instance: LocalInstance): number | undefined {
+    const { desired } = this.#options
     const { account, region } = instance
-    const hasHosts = balancersOf(desired, instance).some(
-      (name) => desired.get('balancers', placeKey({ account, region, name }))?.site !== undefined,
+    const sites = balancersOf(desired, instance).flatMap(
+      (name) => desired.get('balancers', placeKey({ account, region, name }))?.site ?? [],
     )
-    return hasHosts ? Math.max(drainMs, hostDrainMs) : drainMs
+    if (sites.length === 0) return undefined
+    return Math.max(...sites.map(({ limits }) => limits.drainMs ?? hostDrainMs))
+  }
+
+  /** Until when connections of an instance with hosts may keep it; undefined: it does not drain for hosts. */
+  drainEndOf(instance: LocalInstance): number | undefined {
+    const { leaving } = instance
+    const isDraining = leaving?.stage === 'draining' && this.#hostDrainMsOf(instance) !== undefined
+    return isDraining ? leaving.sinceMs + this.#drainMsOf(instance) : undefined
   }
 
   /** No load balancer has a request for it, or could send one. */

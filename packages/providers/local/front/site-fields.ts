@@ -47,6 +47,7 @@ export const siteFields = {
       readSeconds: seconds,
       idleSeconds: seconds,
       websocketSeconds: seconds,
+      drainSeconds: optionalField(numeric(z.number().min(0).max(86_400))),
     }),
   ),
   compress: optionalField(z.enum(['off', 'gzip', 'brotli'])),
@@ -71,7 +72,14 @@ export function toSite(fields: SiteFields): LocalSite | undefined {
     to: toTarget(to),
   }))
   if (hosts.length + led.length === 0) return undefined
-  const { bodyBytes, headerBytes, readSeconds, idleSeconds, websocketSeconds }: Limits = limits
+  const {
+    bodyBytes,
+    headerBytes,
+    readSeconds,
+    idleSeconds,
+    websocketSeconds,
+    drainSeconds,
+  }: Limits = limits
   const ms = (value: number | undefined) => (value === undefined ? undefined : value * 1000)
   const given = {
     bodyBytes,
@@ -79,6 +87,7 @@ export function toSite(fields: SiteFields): LocalSite | undefined {
     readMs: ms(readSeconds),
     idleMs: ms(idleSeconds),
     websocketMs: ms(websocketSeconds),
+    drainMs: ms(drainSeconds),
   }
   return {
     rules: hosts,

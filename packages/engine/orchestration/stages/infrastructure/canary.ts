@@ -201,10 +201,11 @@ export function abortStages(
   stage: Stage,
   place: StrategyPlace,
   deployed = newGroupOf(stage),
+  isCanceled = false,
 ): NewStage[] {
   const source = rivalOf(stage)
   if (deployed === undefined || source === undefined) return []
-  const destroying = destroyLatest(stage, place, deployed)
+  const destroying = destroyLatest(stage, place, { name: deployed, isCanceled })
   return [
     share({ place, deployed }, 0),
     disableStage(place, deployed),
@@ -244,12 +245,13 @@ export async function cancelDeployment(context: TaskContext): Promise<void> {
   const isRecreation = strategyOf(stage.context) === 'recreate'
   let stages: readonly NewStage[] = []
   if (hasHandedOver(context)) stages = isRecreation ? [] : takeShareAway(stage, place, deployed)
-  else if (isRecreation) stages = takeBackStages(stage, place, deployed)
+  else if (isRecreation) stages = takeBackStages(stage, place, deployed, true)
   else if (deployed !== undefined) {
     const target = { ...locationOf(stage.context), name: deployed }
     await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
-    const aborting = abortStages(stage, place, deployed)
-    stages = aborting.length > 0 ? aborting : [disableStage(place, deployed)]
+    const aborting = abortStages(stage, place, deployed, true)
+    const destroying = destroyLatest(stage, place, { name: deployed, isCanceled: true })
+    stages = aborting.length > 0 ? aborting : [disableStage(place, deployed), ...destroying]
   }
   if (stages.length === 0) return
   await submitOperations(

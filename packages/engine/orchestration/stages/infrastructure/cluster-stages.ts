@@ -54,7 +54,8 @@ const shrinkCluster = clusterStage('shrinkCluster', {
     { shrinkToSize: size, allowDeleteActive: withActive, retainLargerOverNewer: largerFirst },
     candidates,
   ) => surplus(candidates, { size, withActive, largerFirst }),
-  wait: waitGoneStep(chosenTargets),
+  // Deployments do not wait for connections of former versions.
+  wait: waitGoneStep(chosenTargets, true),
 })
 
 export const clusterStages: readonly StageType[] = [
@@ -93,7 +94,7 @@ export const clusterStages: readonly StageType[] = [
       },
       candidates,
     ) => surplus(candidates, { size, withActive, largerFirst }),
-    wait: waitEmptyStep(chosenTargets),
+    wait: waitEmptyStep(chosenTargets, true),
   }),
 ]
 

@@ -196,6 +196,7 @@ export function takeBackStages(
   stage: Stage,
   place: StrategyPlace,
   deployed: string | undefined,
+  isCanceled = false,
 ): NewStage[] {
   const isRollback = strategySettingsOf(stage).rollback.onFailure
   const restored = isRollback
@@ -208,6 +209,8 @@ export function takeBackStages(
         ? [disableStage(place, deployed)]
         : stopStages(deployed, place)),
     ...restored.flatMap(({ name, capacity }) => startStages(name, capacity, place)),
-    ...(deployed !== undefined && isRollback ? destroyLatest(stage, place, deployed) : []),
+    ...(deployed !== undefined && isRollback
+      ? destroyLatest(stage, place, { name: deployed, isCanceled })
+      : []),
   ]
 }

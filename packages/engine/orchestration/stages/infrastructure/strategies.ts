@@ -88,7 +88,7 @@ export function failureStages(stage: Stage, execution: Execution): NewStage[] {
     ...takeShareAway(stage, place),
     ...(restoring ?? unpinning),
     ...(failed === undefined ? [] : [disableStage(place, failed)]),
-    ...(failed !== undefined && isRollback ? destroyLatest(stage, place, failed) : []),
+    ...(failed !== undefined && isRollback ? destroyLatest(stage, place, { name: failed }) : []),
   ])
 }
 

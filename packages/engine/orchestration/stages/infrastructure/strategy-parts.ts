@@ -127,8 +127,13 @@ export function stopStages(name: string, place: CommonPlace): NewStage[] {
 }
 
 /** Removes a version that is out of traffic already, where the stage asks for it. */
-export function destroyLatest(stage: Stage, place: CommonPlace, deployed: string): NewStage[] {
-  const isWanted = strategySettingsOf(stage).rollback.destroyLatest
+export function destroyLatest(
+  stage: Stage,
+  place: CommonPlace,
+  { name: deployed, isCanceled = false }: { readonly name: string; readonly isCanceled?: boolean },
+): NewStage[] {
+  const { rollback } = strategySettingsOf(stage)
+  const isWanted = rollback.destroyLatest || (isCanceled && rollback.destroyCanceled)
   const settings = { skipDisableBeforeDestroy: true }
   return isWanted
     ? [serverGroupStage('destroyServerGroup', 'Destroy', place, deployed, settings)]

@@ -134,22 +134,31 @@ export function waitCapacityStep(): Step {
   })
 }
 
-/** Waits until server groups are gone from their clusters. */
-export function waitGoneStep(targets: TargetsOf = itsTarget): Step {
+function isDraining({ drainsUntilMs }: CloudInstance): boolean {
+  return drainsUntilMs !== undefined
+}
+
+/**
+ * Waits until server groups are gone from their clusters.
+ *
+ * @param mayDrain Whether it is enough that open connections alone keep their instances
+ */
+export function waitGoneStep(targets: TargetsOf = itsTarget, mayDrain = false): Step {
   return waitForEach('waitForDestroyedServerGroup', targets, async (context, target) => {
     const place = await findServerGroupPlace(context, target)
     const groups = place === undefined ? [] : await groupsIn(context, place, target.region)
-    return groups.some(({ name }) => name === target.name)
-      ? `${target.name} still exists`
-      : undefined
+    const found = groups.find(({ name }) => name === target.name)
+    const isOver = mayDrain && found?.instances.every(isDraining) && found.instances.length > 0
+    return found !== undefined && !isOver ? `${target.name} still exists` : undefined
   })
 }
 
-/** Waits until the server groups have no instance left. */
-export function waitEmptyStep(targets: TargetsOf): Step {
+/** Waits until the server groups have no instance left. @param mayDrain As of `waitGoneStep` */
+export function waitEmptyStep(targets: TargetsOf, mayDrain = false): Step {
   return waitForEach('waitForNoInstances', targets, async ({ infrastructure }, target) => {
-    const { name, instances } = (await infrastructure.serverGroup(target)) ?? { instances: [] }
-    return instances.length > 0 ? `${name} still has ${instances.length} instances` : undefined
+    const { instances } = (await infrastructure.serverGroup(target)) ?? { instances: [] }
+    const left = instances.filter((instance) => !mayDrain || !isDraining(instance)).length
+    return left > 0 ? `${target.name} still has ${left} instances` : undefined
   })
 }
 
