@@ -223,6 +223,8 @@ function toNumber(name: string, text: string): number {
 function toValues(entry: CommandEntry, given: Readonly<Record<string, unknown>>) {
   return Object.fromEntries(
     Object.entries(entry.options).map(([name, { type }]) => {
+      // Commander keeps `--no-build` as the value of `build`, which is true without it.
+      if (name.startsWith('no-')) return [name, given[name.slice('no-'.length)] === false]
       const value = given[name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())]
       return [name, value ?? (type === 'switch' ? false : type === 'list' ? [] : undefined)]
     }),
