@@ -1,6 +1,7 @@
 /** Environments of an application, as the services of a Spinnaker report what they are made of. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { loadBetween } from '../../../packages/gateway/operations/resources/between-versions.ts'
 import { Reply } from '../../support/upstream.ts'
 import { type Platform, startPlatform } from './platform.ts'
 
@@ -416,4 +417,26 @@ test('environments of an application in front of a Spinnaker', async (t) => {
       assert.equal((await read(platform, 'shop')).status, 500)
     },
   )
+})
+
+test('between two versions lies nothing that was deployed after the later one', async () => {
+  const version = (number: number) => ({
+    image: `web:1.${number}`,
+    label: `1.${number}`,
+    commit: { sha: `sha${number}` },
+    build: { server: 'ci', job: 'web', number },
+  })
+  const between = async (...deployed: readonly number[]) => {
+    const deployments = deployed.map((number) => {
+      const { image, commit, build } = version(number)
+      const run = { id: 'r', pipeline: 'p', user: undefined, atMs: 1 }
+      return { run, account: 'a', serverGroups: {}, images: [image], manifests: [], commit, build }
+    })
+    const context = { attributes: {}, view: undefined, deployments, ask: async () => undefined }
+    const { commits } = await loadBetween(version(2), version(0), context)
+    return commits.map(({ sha }) => sha)
+  }
+  assert.deepEqual(await between(3, 2, 1, 0), ['sha2', 'sha1'])
+  // The later one waits before its first deployment.
+  assert.deepEqual(await between(3, 1, 0), ['sha2', 'sha1'])
 })
