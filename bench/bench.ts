@@ -1,12 +1,13 @@
 /**
  * `npm run bench`: start, memory, the request path, small and large answers, compared with direct access, nginx and a bare
- * pass-through; the cost of the audit log; long lists; deployments; if named, overload, requests without login, a soak and kills.
+ * pass-through; the cost of the audit log; long lists; deployments; Kubernetes; if named, overload, requests without login, a soak and kills.
  */
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { measureDbos } from './dbos.ts'
 import { measureDefinitions, measureExecutions, measureWaking } from './engine.ts'
+import { measureAccount, measureDeploys, measureVerdicts } from './kubernetes.ts'
 import { measureLists } from './lists.ts'
 import { type Asked, measure, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { measureMemoryUse } from './memory.ts'
@@ -43,6 +44,9 @@ const parts: Record<string, Part> = {
   'deployments/balancer': (...given) => measureDeployments('measureBalancer', ...given),
   'deployments/memory': (...given) => measureDeployments('measureAgentMemory', ...given),
   'deployments/times': (...given) => measureDeployments('measureTimes', ...given),
+  'kubernetes/verdicts': measureVerdicts,
+  'kubernetes/account': measureAccount,
+  'kubernetes/deploys': measureDeploys,
   'deployments/traffic': (...given) => measureDeployments('measureTraffic', ...given),
 }
 /** They run only if they are named. */

@@ -37,7 +37,11 @@ export type Program =
  *
  * @throws {Error} in CI, when the program is missing.
  */
-export function needs(t: TestContext, program: Program, other = program): string | undefined {
+export function needs(
+  t: Pick<TestContext, 'skip'>,
+  program: Program,
+  other = program,
+): string | undefined {
   const path = findProgram(program) ?? findProgram(other)
   if (path !== undefined) return path
   if (process.env['CI'] === 'true')

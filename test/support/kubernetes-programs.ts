@@ -25,7 +25,7 @@ const names = {
  *
  * @throws {Error} in CI, when Go is installed and a program is missing.
  */
-export function needsKubernetes(t: TestContext): KubernetesPrograms | undefined {
+export function needsKubernetes(t: Pick<TestContext, 'skip'>): KubernetesPrograms | undefined {
   const folder = programFolders().find(hasPrograms)
   if (folder !== undefined) return withEtcd(t, folder)
   return isMissing(t, 'Kubernetes')
@@ -98,7 +98,7 @@ function versionOf(folder: string, module: string): string {
   return (words[words.indexOf(module) + 1] ?? '').slice(1)
 }
 
-function withEtcd(t: TestContext, folder: string): KubernetesPrograms | undefined {
+function withEtcd(t: Pick<TestContext, 'skip'>, folder: string): KubernetesPrograms | undefined {
   const own = join(folder, 'etcd')
   const etcd = isExecutable(own) ? own : needs(t, 'etcd')
   if (etcd === undefined) return undefined

@@ -30,6 +30,11 @@ export class ReadsUnderWay {
   }
 }
 
+export interface Absence {
+  readonly sinceMs: number
+  readonly reason: string
+}
+
 export interface KubernetesAccount {
   readonly settings: KubernetesAccountSettings
   readonly api: ClusterApi
@@ -39,6 +44,8 @@ export interface KubernetesAccount {
   readonly deployed: Pick<DeployedObjects, 'of' | 'record'>
   /** For manifests that name none: that of the kubeconfig's context. Default: `default`. */
   readonly defaultNamespace?: string
+  /** Since when its API server has not answered; undefined while it does. */
+  readonly absence?: Absence | undefined
 }
 
 /** What verdicts on its objects depend on. */

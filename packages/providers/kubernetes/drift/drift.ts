@@ -76,6 +76,9 @@ function keyOf({ kind, apiVersion, metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''} ${printKind(kindOfManifest({ kind, apiVersion }))} ${metadata.name}`
 }
 
+/** Above that, one list of all namespaces is cheaper. */
+const fewNamespaces = 5
+
 async function listDeployed(
   account: KubernetesAccount,
   namespaces: readonly string[],
@@ -83,18 +86,24 @@ async function listDeployed(
 ): Promise<KubeObject[]> {
   const names = [...listedKinds, ...account.kinds.custom].map(({ name }) => name)
   const resources = await Promise.all(names.map((name) => account.api.find(parseKind(name))))
-  const lists = resources
-    .filter((resource) => resource?.isNamespaced === true && resource.verbs.includes('list'))
-    .flatMap((resource) =>
-      namespaces.map((namespace) => [resource as ApiResource, namespace] as const),
-    )
-  const found = await callInTurns(lists, async ([resource, namespace]) => {
+  const served = resources
+    .filter((resource) => resource !== undefined)
+    .filter(({ isNamespaced, verbs }) => isNamespaced && verbs.includes('list'))
+  const isEverywhere = namespaces.length > fewNamespaces && account.settings.namespaces.length === 0
+  const list = (resource: ApiResource, namespace?: string) =>
     // Deployed objects carry the label, unless `kubernetes.v2.apply-app-labels` is off.
-    const query = { namespace, labelSelector: managerLabel }
-    const objects = await allowed(account.api.list(resource, query))
-    return (objects ?? []).filter((object) => isDeployedFor(application, object))
-  })
-  return found.flat()
+    allowed(account.api.list(resource, { namespace, labelSelector: managerLabel }))
+  const everywhere = isEverywhere
+    ? await callInTurns(served, async (resource) => ({ resource, all: await list(resource) }))
+    : served.map((resource) => ({ resource, all: undefined }))
+  const parts = everywhere
+    .filter(({ all }) => all === undefined)
+    .flatMap(({ resource }) => namespaces.map((namespace) => [resource, namespace] as const))
+  const listed = await callInTurns(parts, async (part) => (await list(...part)) ?? [])
+  return [...everywhere.flatMap(({ all }) => all ?? []), ...listed.flat()].filter(
+    (object) =>
+      isDeployedFor(application, object) && namespaces.includes(object.metadata.namespace ?? ''),
+  )
 }
 
 /** What may not be read has nothing to show. */

@@ -1,10 +1,20 @@
 /** Differences that users do not want to see, in the form of `ignoreDifferences` of Argo CD. */
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { isObject, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldOf,
+  isObject,
+  type JsonObject,
+  listOf,
+  objectsOf,
+} from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
+import { itself } from '@fairlead/ports/caller.ts'
 import { z } from 'zod'
 import { annotationOf } from '../manifests/annotations.ts'
+import { entryKeyOf } from '../manifests/diff.ts'
 import { managedFieldsOf, withoutFieldsOf } from '../manifests/managed-fields.ts'
 import type { KubeObject } from '../objects.ts'
+import type { KubernetesParts } from '../parts.ts'
 import { type PathStep, parseJqPath, pathsOf } from './jq-paths.ts'
 
 export const ignoreAnnotation = 'drift.fairlead.io/ignore'
@@ -35,6 +45,10 @@ export const IgnoreRule = z.strictObject({
     .array(z.string())
     .default([])
     .describe('Managers whose fields do not count.'),
+  respectIgnoreDifferences: z
+    .boolean()
+    .default(false)
+    .describe('Whether deployments leave these fields of live objects as they are.'),
 })
 export type IgnoreRule = z.infer<typeof IgnoreRule>
 
@@ -66,8 +80,47 @@ export function ownRulesOf(manifest: JsonObject): IgnoreRule[] {
 }
 
 /** Rules as users have stored them; those that cannot be read are none. */
-export function rulesIn(value: unknown): IgnoreRule[] {
+function rulesIn(value: unknown): IgnoreRule[] {
   return objectsOf(value).flatMap((each) => IgnoreRule.safeParse(each).data ?? [])
+}
+
+/** Rules of the stored application; none while the definition store does not answer. */
+export async function loadApplicationRules(
+  { context: { ports } }: KubernetesParts,
+  application: string,
+): Promise<IgnoreRule[]> {
+  const stored = await ports.definitions.applications(itself).catch(() => [])
+  const found = stored.find(({ name }) => foldName(String(name)) === foldName(application))
+  return rulesIn(found?.['ignoreDifferences'])
+}
+
+/** The manifest with the live values of what rules leave as it is. */
+export function withKept(
+  manifest: JsonObject,
+  live: KubeObject,
+  rules: readonly IgnoreRule[],
+): JsonObject {
+  const respected = rules.filter((rule) => rule.respectIgnoreDifferences)
+  return restored(manifest, withoutIgnored(manifest, live, respected), live) as JsonObject
+}
+
+function restored(manifest: unknown, left: unknown, live: unknown): unknown {
+  if (left === manifest) return manifest
+  if (left === undefined || left === null) return live
+  if (isObject(manifest)) {
+    const entries = Object.entries(manifest).map(([key, value]) => [
+      key,
+      restored(value, fieldOf(left, key), fieldOf(live, key)),
+    ])
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+  }
+  if (!Array.isArray(manifest) || !Array.isArray(left)) return manifest
+  const lists = [manifest, listOf(live)].map(objectsOf)
+  const key = entryKeyOf(lists)
+  return manifest.map((entry: unknown, index) => {
+    const same = lists[1]?.find((each) => key && each[key] === fieldOf(entry, key))
+    return restored(entry, left[index], key === undefined ? listOf(live)[index] : same) ?? entry
+  })
 }
 
 /** The manifest without what the rules ignore. */

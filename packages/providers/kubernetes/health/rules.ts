@@ -162,8 +162,12 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
     'healthy .status.phase=Succeeded; failed .status.phase=Failed; progressing .status.phase',
   ],
   [
+    'operators.coreos.com/InstallPlan',
+    'healthy .status.phase=Complete; failed .status.phase=Failed; suspended .status.phase=RequiresApproval; progressing',
+  ],
+  [
     'elasticsearch.k8s.elastic.co/Elasticsearch',
-    'healthy .status.health=green; progressing .status.health',
+    'failed .status.health=red; failed .status.phase=Invalid; healthy .status.health=green; progressing .status.health',
   ],
   [
     'acid.zalan.do/postgresql',

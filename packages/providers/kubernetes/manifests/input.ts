@@ -2,6 +2,7 @@
 
 import { asGiven, shape } from '@fairlead/base/json/shape.ts'
 import { fieldAt, isObject, type JsonObject, listOf } from '@fairlead/base/json/values.ts'
+import { isBuiltInGroup } from '../kinds.ts'
 import { applicationAnnotation, toHead, valueText } from '../objects.ts'
 import {
   annotationOf,
@@ -76,6 +77,37 @@ export function normalized(manifest: JsonObject): JsonObject {
     ...(hasTemplateMetadata(manifest) ? [[...templateMetadata, name]] : []),
   ])
   return maps.reduce(withTexts, stripped)
+}
+
+const textMaps: ReadonlySet<string> = new Set(
+  'labels annotations matchLabels nodeSelector data stringData'.split(' '),
+)
+
+/** Sentences about texts that YAML 1.1 reads as booleans or numbers, such as `on`, `0777` and `1e3`; of custom kinds, labels and annotations only. */
+export function describeUnquoted(manifest: JsonObject): string[] {
+  const { apiVersion } = toHead(manifest)
+  const isOwn = !apiVersion.includes('/') || isBuiltInGroup(apiVersion.split('/', 1)[0] ?? '')
+  return unquotedIn(isOwn ? manifest : { metadata: manifest['metadata'] }, [])
+}
+
+function unquotedIn(value: unknown, path: readonly string[]): string[] {
+  const [parent = '', field = ''] = path.slice(-2)
+  const isText =
+    textMaps.has(parent) ||
+    ((parent === 'env' || /^(?:args|command)$/.test(parent)) && field !== '')
+  if (isText && !isObject(value) && !Array.isArray(value) && value !== null)
+    return typeof value === 'string'
+      ? []
+      : [`${path.join('.')} is ${String(value)} in YAML, and must be a text; put it in quotes.`]
+  if (Array.isArray(value)) return value.flatMap((each, at) => unquotedIn(each, [...path, `${at}`]))
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([key, each]) =>
+    // A variable has its text one level below its place in the list.
+    unquotedIn(
+      each,
+      path.at(-2) === 'env' && key === 'value' ? [...path.slice(0, -1), key] : [...path, key],
+    ),
+  )
 }
 
 function annotation(key: string): string[] {

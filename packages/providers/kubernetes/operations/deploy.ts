@@ -28,7 +28,7 @@ import {
   namesByNamespace,
   toManifestResult,
 } from './parts.ts'
-import { type Preparation, prepare } from './prepare.ts'
+import { type Preparation, prepare, respecting } from './prepare.ts'
 import { type DeployFields, type PreparedManifest, toDeployment } from './prepared.ts'
 import { removeManifest } from './remove.ts'
 import { pollUntil } from './retry.ts'
@@ -173,7 +173,8 @@ async function deployOnce(running: ManifestRun, fields: DeployFields): Promise<D
       describeObjectPlace(running.account, prepared.name, namespace),
       async () => {
         const live = prepared.isPlanned ? await checkPlanned(running, prepared) : lives[index]
-        const applied = await applyManifest(running, prepared, live)
+        const kept = respecting(preparation, prepared, live)
+        const applied = await applyManifest(running, kept, live)
         if (kind.name === 'customResourceDefinition') await waitUntilEstablished(running, prepared)
         return applied
       },

@@ -15,7 +15,7 @@ import type { KubeObject } from '../objects.ts'
 import { applyFromClient, hasDuplicates, loadLive, preparedPlace } from './apply.ts'
 import { deployedApplications, describeDeployProblems } from './deploy.ts'
 import { defineManifestOperation, type ManifestRun } from './parts.ts'
-import { type Preparation, prepare } from './prepare.ts'
+import { type Preparation, prepare, respecting } from './prepare.ts'
 import {
   type DeployFields,
   type PreparedManifest,
@@ -90,7 +90,7 @@ async function planOne(
     await checkChanges(running, [{ name, isNamespaced: resource.isNamespaced, live }])
     const next = isPlaceLess(prepared, preparation)
       ? prepared.manifest
-      : await dryRun(running, prepared, live)
+      : await dryRun(running, respecting(preparation, prepared, live), live)
     const { base, comparedWith } = await baseOf(running, prepared, live)
     const changes = diffObjects(comparable(base, prepared), comparable(next, prepared))
     const fields = isSecret(prepared.manifest) ? withMaskedValues(changes) : changes

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { or, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { type IgnoreRule, loadApplicationRules, ownRulesOf, withKept } from '../drift/ignore.ts'
 import { formatFullName, type Kind, kindOfManifest } from '../kinds.ts'
 import { annotated, labelled } from '../manifests/annotate.ts'
 import { type ManifestStrategy, manifestStrategyOf } from '../manifests/annotations.ts'
@@ -13,14 +14,21 @@ import {
 } from '../manifests/artifacts.ts'
 import { describeDuplicates } from '../manifests/duplicates.ts'
 import { withField, withoutField } from '../manifests/edit.ts'
-import { isGenerated, nameOf, namespaceOf, normalized, originalOf } from '../manifests/input.ts'
+import {
+  describeUnquoted,
+  isGenerated,
+  nameOf,
+  namespaceOf,
+  normalized,
+  originalOf,
+} from '../manifests/input.ts'
 import { describeSizeProblem } from '../manifests/limits.ts'
 import { type NamingChoice, Renaming } from '../manifests/renaming.ts'
 import { hasSelectors, parseSelectors } from '../manifests/selectors.ts'
 import type { ChosenVersion } from '../manifests/versions.ts'
 import { compareWaves, isHook, type Wave, wavesOf } from '../manifests/waves.ts'
 import { toWorkload } from '../objects/workload.ts'
-import { toHead } from '../objects.ts'
+import { type KubeObject, toHead } from '../objects.ts'
 import { resourceDefinedBy } from './custom-resources.ts'
 import type { ManifestRun } from './parts.ts'
 import {
@@ -44,6 +52,19 @@ export interface Preparation {
   readonly manifests: readonly PreparedManifest[]
   readonly boundArtifacts: readonly JsonObject[]
   readonly services: readonly ObjectChange[]
+  /** Of the account and the application. */
+  readonly ignored: readonly IgnoreRule[]
+}
+
+/** With the live values of fields that `ignoreDifferences` leaves as they are. */
+export function respecting(
+  { ignored }: Preparation,
+  prepared: PreparedManifest,
+  live: KubeObject | undefined,
+): PreparedManifest {
+  if (live === undefined || prepared.strategy.recreates) return prepared
+  const rules = [...ignored, ...ownRulesOf(prepared.manifest)]
+  return { ...prepared, manifest: withKept(prepared.manifest, live, rules) }
 }
 
 /** @throws {Error} for people */
@@ -90,6 +111,10 @@ export async function prepare(running: ManifestRun, fields: DeployFields): Promi
     manifests: selected(prepared, fields),
     boundArtifacts: bound,
     services: [...traffic.services.values()],
+    ignored: [
+      ...settings.ignoreDifferences,
+      ...(await loadApplicationRules(running.parts, fields.moniker.app)),
+    ],
   }
 }
 
@@ -198,6 +223,7 @@ async function toDraft(
     hasDuplicates: duplicates.length > 0,
     notes: [
       ...duplicates.map((each) => `${subject}: ${each}.`),
+      ...describeUnquoted(given).map((each) => `${subject}: ${each}`),
       ...(dropped === undefined
         ? []
         : [`${subject} is cluster-wide, so that its namespace ${dropped} is left out.`]),

@@ -10,6 +10,7 @@ import {
   immutableChangeOf,
   isImmutableRefusal,
 } from '../manifests/immutable.ts'
+import { describeUnquoted } from '../manifests/input.ts'
 import { isSecret } from '../manifests/secrets.ts'
 import type { KubeObject } from '../objects.ts'
 import type { ManifestRun } from './parts.ts'
@@ -36,6 +37,9 @@ export async function explainRefusal(
   live: KubeObject | undefined,
   error: unknown,
 ): Promise<unknown> {
+  const [unquoted] = isApiError(error) ? describeUnquoted(prepared.manifest) : []
+  if (unquoted !== undefined)
+    return new Error(`${(error as ApiError).message} ${unquoted}`, { cause: error })
   if (!isApiError(error, 400, 403, 422)) return error
   if (live !== undefined && isImmutableRefusal(error.message)) {
     const { account } = running

@@ -7,7 +7,7 @@ import type { ApiResource, ClusterApi } from '../api/cluster-api.ts'
 import type { ObjectWatch } from '../api/object-watch.ts'
 import { type Kind, kindOfManifest, parseKind, printKind } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
-import type { ListUpdates, ReadsUnderWay } from '../parts.ts'
+import type { Absence, ListUpdates, ReadsUnderWay } from '../parts.ts'
 
 interface KindWatchesOptions extends Omit<KindWatchOptions, 'kind' | 'open'> {
   readonly kinds: () => readonly Kind[]
@@ -130,11 +130,6 @@ const maxLoadMs = 10_000
 /** Kinds that are not served may be later. */
 const absentMs = 30_000
 const pauses = { firstMs: 2000, longestMs: 60_000 }
-
-export interface Absence {
-  readonly sinceMs: number
-  readonly reason: string
-}
 
 class KindWatch {
   usedMs: number

@@ -1,16 +1,14 @@
 /** Manifests: live objects with their status, events, artifacts and metrics (docs/contracts/kubernetes.md#lists). */
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
-import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { itself } from '@fairlead/ports/caller.ts'
 import type { ManifestCluster } from '@fairlead/ports/infrastructure.ts'
 import type { OwnResource } from '../../infrastructure/model.ts'
 import type { ClusterMember, ManifestChoice, ManifestReads } from '../../infrastructure/provider.ts'
 import { isPassing } from '../api/api-error.ts'
 import { loadOwned } from '../controllers.ts'
 import { loadDrift } from '../drift/drift.ts'
-import { type IgnoreRule, rulesIn } from '../drift/ignore.ts'
+import { loadApplicationRules } from '../drift/ignore.ts'
 import { formatFullName, type Kind, parseFullName, parseKind } from '../kinds.ts'
 import { annotationOf, monikerAnnotations } from '../manifests/annotations.ts'
 import { artifactsOf } from '../manifests/artifacts.ts'
@@ -51,7 +49,7 @@ export function createManifestReads(
           ({ settings: { name } }) =>
             (query.account === undefined || name === query.account) && isReadable(name),
         )
-      const ignored = await ignoredBy(parts, query.application)
+      const ignored = await loadApplicationRules(parts, query.application)
       const found = accounts.map((account) => {
         const namespaces = readsOf(account.settings.name)?.namespacesOf(query.application) ?? []
         return answered(account, () => loadDrift(account, { namespaces, ignored, ...query }))
@@ -60,16 +58,6 @@ export function createManifestReads(
     },
     plan: (description, user) => planDeployment(parts, description, user),
   }
-}
-
-/** Rules of the application; none while the definition store does not answer. */
-async function ignoredBy(
-  { context: { ports } }: KubernetesParts,
-  application: string,
-): Promise<IgnoreRule[]> {
-  const stored = await ports.definitions.applications(itself).catch(() => [])
-  const found = stored.find(({ name }) => foldName(String(name)) === foldName(application))
-  return rulesIn(found?.['ignoreDifferences'])
 }
 
 /** @throws {PortError} 400 */

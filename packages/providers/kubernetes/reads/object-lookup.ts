@@ -1,5 +1,6 @@
 /** Objects by the names that users give them, live from the API server. */
 
+import { within } from '@fairlead/base/concurrency/within.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { isApiError, isPassing } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
@@ -91,18 +92,30 @@ function kindOfObject(
   return kinds.kindOf(kindOfManifest(object), isNamespaced)
 }
 
+const awayMs = 1000
+
 /** @throws {PortError} with a text that names the account, where the API server refuses or does not answer */
 export async function answered<T>(
-  { settings }: KubernetesAccount,
+  { settings, absence }: KubernetesAccount,
   ask: () => Promise<T>,
 ): Promise<T> {
+  const { name } = settings
+  const late = () => {
+    const since = new Date(absence?.sinceMs ?? 0).toISOString()
+    throw new PortError(
+      503,
+      `The API server of the account ${name} has not answered since ${since}: ${absence?.reason}. Lists show the last state.`,
+    )
+  }
   try {
-    return await ask()
+    const asked = ask()
+    // Nobody waits for what is known to be away; it may be back all the same.
+    return await (absence === undefined ? asked : within(awayMs, asked, late))
   } catch (error) {
     if (!isApiError(error)) throw error
     throw new PortError(
       isPassing(error) ? 503 : 502,
-      `The API server of the account ${settings.name} fails: ${error.message}`,
+      `The API server of the account ${name} fails: ${error.message}`,
     )
   }
 }

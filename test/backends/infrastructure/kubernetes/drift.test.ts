@@ -18,6 +18,7 @@ import {
   workload,
 } from '../../../support/kubernetes-operations.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 
 const folder = createFolder('drift')
 after(() => removeFolder(folder))
@@ -131,7 +132,12 @@ test('drift of what a deployment holds', async (t) => {
   const operations = await startOperations(t, {
     account: {
       ignoreDifferences: [
-        { group: 'apps', kind: 'StatefulSet', jqPathExpressions: ['.spec.replicas'] },
+        {
+          group: 'apps',
+          kind: 'StatefulSet',
+          jqPathExpressions: ['.spec.replicas'],
+          respectIgnoreDifferences: true,
+        },
       ],
     },
   })
@@ -142,6 +148,8 @@ test('drift of what a deployment holds', async (t) => {
       ...['patch', object, '-n', namespace, '--type=strategic', '-p', JSON.stringify(body)],
       ...[`--field-manager=${manager}`, ...more],
     )
+  const kept = { jqPathExpressions: ['.spec.ports[].targetPort'], respectIgnoreDifferences: true }
+  const ignore = JSON.stringify([{ jsonPointers: ['/spec/ports'] }, kept])
   await deploy(manifests)
 
   await t.test('objects-scenario 91, 97, 106 a deployment has none', async () => {
@@ -248,12 +256,25 @@ test('drift of what a deployment holds', async (t) => {
 
   await t.test('objects-scenario 102 account and object ignore fields', async () => {
     await patch('statefulset/db', { spec: { replicas: 2 } })
-    const ignore = JSON.stringify([{ jsonPointers: ['/spec/ports'] }])
     const annotations = { 'drift.fairlead.io/ignore': ignore }
     await deploy([{ ...service('side', { app: 'web' }), metadata: { name: 'side', annotations } }])
     await patch('service/side', { spec: { ports: [{ port: 80, targetPort: 9 }] } })
     const names = (await driftOf(operations)).map(({ name }) => name)
     assert.deepEqual(names, ['deployment lone'])
+  })
+
+  await t.test('objects-scenario 103 the next deployment keeps ignored fields', async () => {
+    const annotations = { 'drift.fairlead.io/ignore': ignore }
+    const ports = [{ port: 80, targetPort: 8080 }]
+    const side = service('side', { app: 'web' })
+    const spec = { ...(side['spec'] as JsonObject), ports }
+    const set = workload('StatefulSet', 'db', { serviceName: 'db', replicas: 1 })
+    await deploy([set, { ...side, metadata: { name: 'side', annotations }, spec }])
+    const { stdout } = await plane.kubectl(
+      ...['get', 'statefulset/db', 'service/side', '-n', namespace],
+      ...['-o', 'jsonpath={.items[*].spec.replicas} {.items[*].spec.ports[*].targetPort}'],
+    )
+    assert.equal(stdout, '2 9')
   })
 
   await t.test('objects-scenario 104 without a dry run the answer says so', async () => {
@@ -270,6 +291,34 @@ test('drift of what a deployment holds', async (t) => {
     const agent = found.find(({ name }) => name === 'daemonSet agent')
     assert.deepEqual(agent?.fields, ['metadata.labels.app.kubernetes.io/name'])
     assert.match(String(agent?.note), /refuses a dry run \(.*forbidden/)
+  })
+
+  await t.test('objects-scenario 101 rules that a controller aggregates are no drift', async () => {
+    const selected = { matchLabels: { 'test.fairlead/role': namespace } }
+    const role = (name: string, more: JsonObject) =>
+      plain('rbac.authorization.k8s.io/v1', 'ClusterRole', `${name}-${namespace}`, more)
+    const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }]
+    const part = role('part', { rules })
+    const whole = role('whole', {
+      aggregationRule: { clusterRoleSelectors: [selected] },
+      rules: [],
+    })
+    const labels = selected.matchLabels
+    const name = `part-${namespace}`
+    await deploy([{ ...part, metadata: { name, labels } }, whole], { moniker: { app: 'roles' } })
+    await waitUntil(async () => {
+      const { stdout } = await plane.kubectl(
+        'get',
+        'clusterrole',
+        `whole-${namespace}`,
+        '-o',
+        'json',
+      )
+      return /"pods"/.test(stdout)
+    }, 'the rules of the role')
+    const { read } = operations.infrastructure
+    assert.deepEqual(await read('/applications/roles/drift'), [])
+    await plane.kubectl('delete', 'clusterrole', name, `whole-${namespace}`)
   })
 
   await t.test('objects of others are not listed', async () => {

@@ -80,6 +80,16 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     const { error } = await place.deploy([failing], {}, 'TERMINAL')
     assert.match(error, /Failed is True \(BackoffLimitExceeded\)/)
   },
+  'objects-scenario 35 a job that goes before its end is seen fails the stage': async (
+    { plane, submit, ends },
+    place,
+  ) => {
+    const id = await submit(place.stage([job('lost', undefined)]))
+    await place.getUntil('jobs/lost', ({ status }) => status['active'] === 1)
+    await plane.kubectl('delete', 'job', 'lost', '-n', place.namespace)
+    const { error } = await ends(id, 'TERMINAL')
+    assert.match(error, /'job lost' .*it was collected before its result was seen/)
+  },
   'objects-scenario 32 a suspended job is green with a word, and can be awaited': async (
     { submit, until, ask, ends },
     place,
@@ -122,18 +132,17 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     })
     assert.match(over.error, /Stalled is True: no way/)
   },
-  'objects-scenario 7, 8 a resource without a controller is green unless health is strict': async (
-    _,
-    place,
-  ) => {
-    const free = await place.deploy([gadget('free')])
-    assert.match(messagesOf(free), /No controller acts on it/)
-    const strict = { strictHealth: true, stableManifestTimeoutMinutes: 0.05 }
-    const { error } = await place.deploy([gadget('free')], strict, 'TERMINAL')
-    assert.match(error, /No controller acts on it|time/i)
-    const [shown] = objectsOf((await place.manifest(`Gadget.${group} free`))['warnings'])
-    assert.match(String(shown?.['message']), /No controller acts/)
-  },
+  'objects-scenario 7, 8, 71 a resource without a controller is green unless health is strict':
+    async (_, place) => {
+      const free = await place.deploy([gadget('free')])
+      assert.match(messagesOf(free), /No controller acts on it/)
+      const strict = { strictHealth: true, stableManifestTimeoutMinutes: 0.05 }
+      const { error } = await place.deploy([gadget('free')], strict, 'TERMINAL')
+      assert.match(error, /No controller acts on it|time/i)
+      const view = await place.manifest(`Gadget.${group} free`)
+      assert.match(String(objectsOf(view['warnings'])[0]?.['message']), /No controller acts/)
+      assert.ok(messagesOf(free).includes(String(fieldAt(view, 'health', 'sentence'))))
+    },
   'objects-scenario 10 a held deletion names the finalizer': async ({ plane }, place) => {
     await place.deploy([gadget('held', {}, { finalizers: ['health.test/hold'] })])
     const name = `gadgets.${group}/held`
@@ -222,7 +231,7 @@ test('states on a control plane', { concurrency: 4 }, async (t) => {
   ]
   const platform = await startPlatform(t, {
     accounts: (kubeconfigFile) => [{ name: 'k8s-rules', kubeconfigFile, health: rules }],
-    settings: { 'kubernetes.health': health },
+    settings: { 'kubernetes.health': health, 'stages.manifests.absence-seconds': 20 },
   })
   if (platform === undefined) return
   const first = await platform.place()

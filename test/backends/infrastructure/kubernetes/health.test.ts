@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../../packages/base/json/values.ts'
 import { judge } from '../../../../packages/providers/kubernetes/health/judge.ts'
 import { OwnRule, OwnRules } from '../../../../packages/providers/kubernetes/health/own-rules.ts'
 import type { HealthContext } from '../../../../packages/providers/kubernetes/health/verdict.ts'
+import { withField } from '../../../../packages/providers/kubernetes/manifests/edit.ts'
 import { flagsOf } from '../../../../packages/providers/kubernetes/manifests/status.ts'
 import type { KubeObject } from '../../../../packages/providers/kubernetes/objects.ts'
 
@@ -702,6 +703,146 @@ for (const [scenario, what, object, expected, sentence, more] of rows) {
     if (marks.includes('warning')) assert.ok(verdict.warning)
     assert.match(verdict.sentence, /[.!?]$/)
   })
+}
+
+/**
+ * What Argo CD says of kinds that it knows, a line each: kind, then conditions and fields. A trouble that fails an object after the
+ * grace is `Degraded` there at once.
+ */
+const argo: Readonly<Record<string, string>> = {
+  Healthy: `
+    apps/v1 Deployment .spec.replicas=0 .status.observedGeneration=2
+    v1 Pod .spec.restartPolicy="Always" .status.phase="Running" Ready=True
+    v1 Pod .status.phase="Succeeded"
+    v1 PersistentVolumeClaim .status.phase="Bound"
+    v1 Service .spec.type="LoadBalancer" .status.loadBalancer.ingress=[{"hostname":"a.test"}]
+    networking.k8s.io/v1 Ingress .status.loadBalancer.ingress=[{"ip":"10.0.0.1"}]
+    batch/v1 Job Complete=True
+    apiregistration.k8s.io/v1 APIService .spec.service={"name":"a"} Available=True:Passed
+    autoscaling/v2 HorizontalPodAutoscaler AbleToScale=True ScalingActive=True
+    snapshot.storage.k8s.io/v1 VolumeSnapshot .status.readyToUse=true
+    cert-manager.io/v1 Certificate Ready=True:Ready
+    cert-manager.io/v1 ClusterIssuer Ready=True
+    argoproj.io/v1alpha1 Application .status.health.status="Healthy"
+    argoproj.io/v1alpha1 ApplicationSet ErrorOccurred=False ResourcesUpToDate=True
+    argoproj.io/v1alpha1 Rollout .status.phase="Healthy"
+    argoproj.io/v1alpha1 AnalysisRun .status.phase="Successful"
+    argoproj.io/v1alpha1 Workflow .status.phase="Succeeded"
+    source.toolkit.fluxcd.io/v1 GitRepository Ready=True:Succeeded
+    helm.toolkit.fluxcd.io/v2 HelmRelease Ready=True
+    serving.knative.dev/v1 Service Ready=True RoutesReady=True
+    pkg.crossplane.io/v1 Provider Installed=True Healthy=True
+    keda.sh/v1alpha1 ScaledObject Ready=True Active=False
+    kafka.strimzi.io/v1beta2 KafkaTopic Ready=True
+    postgresql.cnpg.io/v1 Cluster .status.phase="Cluster\\u0020in\\u0020healthy\\u0020state"
+    external-secrets.io/v1 ExternalSecret Ready=True:SecretSynced
+    bitnami.com/v1alpha1 SealedSecret Synced=True
+    monitoring.coreos.com/v1 Prometheus Available=True Reconciled=True
+    elasticsearch.k8s.elastic.co/v1 Elasticsearch .status.health="green" .status.phase="Ready"
+    operators.coreos.com/v1alpha1 InstallPlan .status.phase="Complete"
+    operators.coreos.com/v1alpha1 ClusterServiceVersion .status.phase="Succeeded"
+    acid.zalan.do/v1 postgresql .status.PostgresClusterStatus="Running"
+    gateway.networking.k8s.io/v1 Gateway Accepted=True Programmed=True`,
+  Progressing: `
+    apps/v1 Deployment .status.observedGeneration=1
+    apps/v1 StatefulSet
+    apps/v1 DaemonSet
+    v1 Pod .spec.restartPolicy="Never" .status.phase="Running" Ready=True
+    v1 PersistentVolumeClaim .status.phase="Pending"
+    batch/v1 Job .status.active=1
+    apiregistration.k8s.io/v1 APIService .spec.service={"name":"a"} Available=False:FailedDiscoveryCheck
+    snapshot.storage.k8s.io/v1 VolumeSnapshot .status.readyToUse=false
+    cert-manager.io/v1 Certificate Issuing=True Ready=False
+    cert-manager.io/v1 Issuer .status={} .metadata.creationTimestamp="${ago(1)}"
+    argoproj.io/v1alpha1 Rollout .status.phase="Progressing"
+    argoproj.io/v1alpha1 Rollout .status.observedGeneration="1"
+    argoproj.io/v1alpha1 AnalysisRun .status.phase="Pending"
+    argoproj.io/v1alpha1 Experiment .status.phase="Running"
+    argoproj.io/v1alpha1 Application .status.health.status="Progressing"
+    kustomize.toolkit.fluxcd.io/v1 Kustomization Ready=Unknown:Progressing
+    serving.knative.dev/v1 Service Ready=Unknown:RevisionMissing
+    kafka.strimzi.io/v1beta2 Kafka NotReady=True:Creating
+    postgresql.cnpg.io/v1 Cluster .status.phase="Setting\\u0020up\\u0020primary"
+    elasticsearch.k8s.elastic.co/v1 Elasticsearch .status.health="yellow"
+    operators.coreos.com/v1alpha1 ClusterServiceVersion .status.phase="Installing"
+    acid.zalan.do/v1 postgresql .status.PostgresClusterStatus="Creating"
+    monitoring.coreos.com/v1 Prometheus Available=False:SomePodsNotReady`,
+  Degraded: `
+    apps/v1 Deployment .status.observedGeneration=2 Progressing=False:ProgressDeadlineExceeded
+    apps/v1 ReplicaSet .status.observedGeneration=2 ReplicaFailure=True:FailedCreate
+    v1 Pod .status.phase="Failed" .status.message="lost"
+    v1 Pod .status.phase="Pending" .status.containerStatuses=[{"name":"a","state":{"waiting":{"reason":"ErrImagePull"}}}]
+    v1 PersistentVolumeClaim .status.phase="Lost"
+    batch/v1 Job Failed=True:BackoffLimitExceeded
+    autoscaling/v2 HorizontalPodAutoscaler AbleToScale=False:FailedGetScale
+    snapshot.storage.k8s.io/v1 VolumeSnapshot .status.error.message="none"
+    cert-manager.io/v1 Issuer Ready=False:ErrRegisterACMEAccount
+    argoproj.io/v1alpha1 Application .status.health.status="Degraded"
+    argoproj.io/v1alpha1 ApplicationSet ErrorOccurred=True:ApplicationGenerationFromParamsError
+    argoproj.io/v1alpha1 Rollout .status.abort=true
+    argoproj.io/v1alpha1 Rollout InvalidSpec=True:InvalidSpec
+    argoproj.io/v1alpha1 AnalysisRun .status.phase="Failed"
+    argoproj.io/v1alpha1 Workflow .status.phase="Error"
+    source.toolkit.fluxcd.io/v1 Bucket Ready=False:AuthenticationFailed
+    serving.knative.dev/v1 Service Ready=False:RevisionFailed
+    pkg.crossplane.io/v1 Provider Installed=True Healthy=False:UnhealthyPackageRevision
+    keda.sh/v1alpha1 ScaledJob Ready=False:ScaledJobCheckFailed
+    kafka.strimzi.io/v1beta2 KafkaUser NotReady=True:InvalidResourceException
+    external-secrets.io/v1 SecretStore Ready=False:InvalidProviderConfig
+    bitnami.com/v1alpha1 SealedSecret Synced=False
+    monitoring.coreos.com/v1 Prometheus Available=False:StatefulSetNotFound
+    elasticsearch.k8s.elastic.co/v1 Elasticsearch .status.health="red"
+    elasticsearch.k8s.elastic.co/v1 Elasticsearch .status.phase="Invalid"
+    operators.coreos.com/v1alpha1 ClusterServiceVersion .status.phase="Failed"
+    acid.zalan.do/v1 postgresql .status.PostgresClusterStatus="CreateFailed"
+    gateway.networking.k8s.io/v1 Gateway Accepted=False:Invalid`,
+  Suspended: `
+    apps/v1 Deployment .spec.paused=true .status.observedGeneration=2
+    batch/v1 Job .spec.suspend=true Suspended=True
+    argoproj.io/v1alpha1 Rollout .spec.paused=true
+    argoproj.io/v1alpha1 Application .status.health.status="Suspended"
+    helm.toolkit.fluxcd.io/v2 HelmRelease .spec.suspend=true Ready=False
+    keda.sh/v1alpha1 ScaledObject Paused=True Ready=True
+    operators.coreos.com/v1alpha1 InstallPlan .status.phase="RequiresApproval"
+    postgresql.cnpg.io/v1 Cluster cnpg.io/hibernation=True`,
+}
+
+/** Where a verdict is not theirs: with the failure of an attempt, an order of cert-manager may still be under way. */
+const differences: Readonly<Record<string, string>> = {
+  'cert-manager.io/v1 Certificate Ready=False:DoesNotExist': 'progressing',
+}
+
+test('objects-scenario 70 the states of Argo CD', () => {
+  const states: Readonly<Record<string, (verdict: ReturnType<typeof judge>) => boolean>> = {
+    Healthy: ({ state }) => state === 'healthy' || state === 'done',
+    Progressing: ({ state }) => state === 'progressing',
+    Degraded: ({ state, failsAfterMs }) => state === 'failed' || failsAfterMs !== undefined,
+    Suspended: ({ state }) => state === 'suspended',
+  }
+  const others = Object.entries(argo).flatMap(([theirs, lines]) =>
+    lines
+      .trim()
+      .split('\n')
+      .flatMap((line) => {
+        const verdict = judge(objectIn(line.trim()), context)
+        return states[theirs]?.(verdict) === true ? [] : `${line.trim()}: ${verdict.state}`
+      }),
+  )
+  assert.deepEqual(others, [])
+  for (const [line, state] of Object.entries(differences))
+    assert.equal(judge(objectIn(line), context).state, state)
+})
+
+function objectIn(line: string): KubeObject {
+  const [apiVersion = '', kind = '', ...facts] = line.split(' ')
+  const conditions = facts.filter((fact) => !fact.startsWith('.'))
+  const object = of(apiVersion, kind)({}, conditions.length > 0 ? on(...conditions) : undefined)
+  return facts
+    .filter((fact) => fact.startsWith('.'))
+    .reduce<JsonObject>((made, fact) => {
+      const [path = '', ...value] = fact.split('=')
+      return withField(made, path.slice(1).split('.'), JSON.parse(value.join('=')))
+    }, object) as KubeObject
 }
 
 test('objects-scenario 13, 14 the account judges a kind by expressions', () => {

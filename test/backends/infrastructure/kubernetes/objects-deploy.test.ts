@@ -468,6 +468,17 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     )
     assert.equal(plain?.['env'], undefined)
   },
+  'objects-scenario 125 what YAML reads as booleans and numbers is named': async ({
+    deploy,
+    failDeploy,
+  }) => {
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'bare' } }
+    const labels = { on: true, mode: 511 }
+    const ended = await deploy([{ ...map, metadata: { name: 'bare', labels } }])
+    assert.match(warningsOf(ended), /metadata\.labels\.on is true in YAML.*labels\.mode is 511/)
+    const error = await failDeploy([{ ...map, data: { time: true } }])
+    assert.match(error, /data\.time is true in YAML, and must be a text; put it in quotes/)
+  },
   'objects-scenario 120 unknown fields are refused with the near word, all at once': async ({
     deploy,
     failDeploy,

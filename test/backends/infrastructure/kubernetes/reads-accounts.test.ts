@@ -161,7 +161,7 @@ test('kubernetes-scenario 8: an account that does not answer harms no other', as
 
 test('an account that answers again is reachable', async (t) => {
   const fake = await startFakeKubernetes(t)
-  const { read, until } = await startKubernetesInfrastructure(t, {
+  const { ask, read, until } = await startKubernetesInfrastructure(t, {
     accounts: [{ name: 'k8s', kubeconfigContents: fake.kubeconfig() }],
   })
   fake.objects.put(
@@ -175,6 +175,7 @@ test('an account that answers again is reachable', async (t) => {
     ([account]) => fieldOf(account, 'unreachable') !== undefined,
   )
   assert.equal((await read<JsonObject[]>(groups)).length, 1, 'the last state is shown')
+  assert.equal((await ask('GET', '/manifests/k8s/n1/replicaSet%20web-v000')).status, 503)
 
   await fake.start()
   await until<JsonObject[]>(

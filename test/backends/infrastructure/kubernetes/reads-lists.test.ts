@@ -449,7 +449,7 @@ test('kubernetes-scenario 121: searches go by kinds of Kubernetes and of Spinnak
   assert.equal((await resultsOf('q=api&type=replicaSet&namespace=n2')).total, 0)
 })
 
-test('kubernetes-scenario 129: a kind that may not be listed is empty', async (t) => {
+test('kubernetes-scenario 129, objects-scenario 126: a kind that may not be listed is empty', async (t) => {
   const { fake, read } = await startLists(t)
   const body = { kind: 'Status', code: 403, reason: 'Forbidden', message: 'ingresses is forbidden' }
   fake.script(/\/ingresses/, { status: 403, body }, 100)
