@@ -7,14 +7,11 @@ import {
   listOf,
   objectsOf,
 } from '@fairlead/base/json/values.ts'
-import { foldName } from '@fairlead/base/names/fold-name.ts'
-import { itself } from '@fairlead/ports/caller.ts'
 import { z } from 'zod'
 import { annotationOf } from '../manifests/annotations.ts'
 import { entryKeyOf } from '../manifests/diff.ts'
 import { managedFieldsOf, withoutFieldsOf } from '../manifests/managed-fields.ts'
 import type { KubeObject } from '../objects.ts'
-import type { KubernetesParts } from '../parts.ts'
 import { type PathStep, parseJqPath, pathsOf } from './jq-paths.ts'
 
 export const ignoreAnnotation = 'drift.fairlead.io/ignore'
@@ -80,18 +77,8 @@ export function ownRulesOf(manifest: JsonObject): IgnoreRule[] {
 }
 
 /** Rules as users have stored them; those that cannot be read are none. */
-function rulesIn(value: unknown): IgnoreRule[] {
+export function rulesIn(value: unknown): IgnoreRule[] {
   return objectsOf(value).flatMap((each) => IgnoreRule.safeParse(each).data ?? [])
-}
-
-/** Rules of the stored application; none while the definition store does not answer. */
-export async function loadApplicationRules(
-  { context: { ports } }: KubernetesParts,
-  application: string,
-): Promise<IgnoreRule[]> {
-  const stored = await ports.definitions.applications(itself).catch(() => [])
-  const found = stored.find(({ name }) => foldName(String(name)) === foldName(application))
-  return rulesIn(found?.['ignoreDifferences'])
 }
 
 /** The manifest with the live values of what rules leave as it is. */

@@ -278,7 +278,10 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
 }
 
 test('versions and artifacts of manifests', { concurrency: 4 }, async (t) => {
-  const platform = await startPlatform(t)
+  // No controller scales here.
+  const platform = await startPlatform(t, {
+    settings: { 'kubernetes.health': { 'unattended-seconds': 2 } },
+  })
   if (platform === undefined) return
   await Promise.all(
     Object.entries(cases).map(([title, run]) =>
