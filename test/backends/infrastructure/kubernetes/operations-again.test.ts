@@ -40,7 +40,8 @@ function operationsOf(api: ClusterApi, changes: string[] = []) {
     },
   }))
   assert.ok(account)
-  const context = { settings: defaults, steady: () => performance.now() }
+  const ports = { definitions: { applications: () => Promise.resolve([]) } }
+  const context = { settings: defaults, steady: () => performance.now(), ports }
   const parts: KubernetesParts = {
     context: context as unknown as BackendContext,
     settings,
