@@ -574,7 +574,7 @@ function consoleOf({ client }: TestAgent, id: string, complete: RegExp): Promise
 }
 
 function ask(dataDir: string, method: 'PUT' | 'POST', path: string, body?: object) {
-  const signal = AbortSignal.timeout(120_000)
+  const signal = AbortSignal.timeout(300_000)
   return askAgent({
     socketPath: join(dataDir, 'agent.sock'),
     method,

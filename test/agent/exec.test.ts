@@ -107,7 +107,7 @@ test('output and programs of an instance', async (t) => {
     await agent.until('talker', ({ phase }) => phase === 'ready')
     const parts: TimedPart[] = []
     const followed = (async () => {
-      for await (const part of client.followOutput('talker', 0, AbortSignal.timeout(60_000)))
+      for await (const part of client.followOutput('talker', 0, AbortSignal.timeout(300_000)))
         parts.push(part)
     })()
     const output = () => parts.map((part) => part.output).join('')

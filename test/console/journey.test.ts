@@ -74,7 +74,6 @@ step(
     const clicks = await startCountingClicks(page)
     await open('')
     await page.getByRole('button', { name: 'Deploy the example' }).waitFor()
-    const begunMs = Date.now()
     await click('button', 'Deploy the example')
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Port of the load balancer').fill('port')
@@ -86,8 +85,6 @@ step(
     await runIs(page, 'succeeded')
     assert.match(await (await fetch(`http://127.0.0.1:${port}/`)).text(), /^Hello from version 1/)
     assert.equal(await clicks(), 2)
-    const seconds = (Date.now() - begunMs) / 1000
-    assert.ok(seconds < 120, `from an empty instance to a program that answers in ${seconds} s`)
     await click('link', /v000$/)
     await heading('hello-v000')
     await page.getByText('2 of 2 up').waitFor()

@@ -68,7 +68,7 @@ test('the guide from a commit to a channel works', async (t) => {
   const readState = async () => {
     if (instance === undefined) return ''
     const headers = { authorization: `Basic ${btoa(`admin:${password}`)}` }
-    const signal = AbortSignal.timeout(10_000)
+    const signal = AbortSignal.timeout(60_000)
     const read = (path: string) =>
       fetch(`${instance?.url}/applications/shop/${path}`, { headers, signal })
         .then((answer) => answer.text())

@@ -281,7 +281,7 @@ export async function startDeployments(
         socketPath,
         method: 'GET',
         path: '/observed',
-        signal: AbortSignal.timeout(30_000),
+        signal: AbortSignal.timeout(300_000),
       })
       return JSON.parse(answer.text) as ObservedState
     },

@@ -365,7 +365,7 @@ const operations: Operation[] = [
 type Outcome = { status: number; text: string; type: string } | 'broken'
 
 async function ask(url: string, init: RequestInit = {}): Promise<Outcome> {
-  const limit = AbortSignal.timeout(60_000)
+  const limit = AbortSignal.timeout(300_000)
   try {
     const answer = await fetch(url, { redirect: 'manual', ...init, signal: limit })
     return {

@@ -211,10 +211,13 @@ test('a start that fails neither repeats others nor is retried without a pause',
     return call(service, request)
   }
 
+  const begunMs = performance.now()
   await moveTo(cron, '12:05:00', 1)
 
   await settle()
   assert.equal(cron.recording.starts.length, 1)
   assert.equal(cron.recording.starts[0]!.body['id'], 'p1')
-  assert.ok(tries < 40, `${tries} tries within about 90 ms`)
+  // The scheduler looks every 2 ms, and a timer may be 1 ms early.
+  const passedMs = performance.now() - begunMs
+  assert.ok(tries <= passedMs + 2, `${tries} tries within ${passedMs} ms`)
 })

@@ -119,10 +119,11 @@ test('thousands of secrets are masked in thousands of texts within a moment', ()
     (one, other) => other.length - one.length,
   )
   const texts = Array.from({ length: 20_000 }, (_, index) => `line ${index}`)
-  const begun = performance.now()
+  const before = process.threadCpuUsage()
 
   const shown = maskIn([...texts, 'with s3cret-of-part-4711.', 's3cre'], secrets)
-  const tookMs = performance.now() - begun
+  // Not the time on the clock, in which others work, too.
+  const tookMs = process.threadCpuUsage(before).user / 1000
 
   assert.deepEqual(shown, [...texts, 'with ******.', 's3cre'])
   assert.ok(tookMs < 1500, `${tookMs} ms`)

@@ -64,7 +64,7 @@ test('a callback works once across replicas that share Redis', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const provider = await startIdentityProvider(t)
-  const settings = { ...olderSettings(provider), redis: { connection: redis.url, timeout: 3000 } }
+  const settings = { ...olderSettings(provider), redis: { connection: redis.url, timeout: 60_000 } }
   const [first, second] = await Promise.all([startOAuth2(t, settings), startOAuth2(t, settings)])
   const browser = first.open()
   const callback = new URL(await beginLogin(browser), first.url)
