@@ -108,7 +108,7 @@ export const deploy = defineCommand({
       (await environmentOf(client, application, environment).catch(() => undefined))?.services ?? []
     const [host] = services.flatMap(({ hosts }) => hosts)
     if (run.status !== 'SUCCEEDED') {
-      const serving = services.find(({ ready }) => ready > 0)?.version
+      const serving = services.find(({ ready }) => ready > 0)?.version ?? undefined
       throw await failureOf(client, run, { host, serving, output })
     }
     const seconds = (Date.now() - startMs) / 1000
