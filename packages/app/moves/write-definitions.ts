@@ -2,13 +2,7 @@
 
 import { placeOf } from '@fairlead/base/findings/document-finding.ts'
 import { shape } from '@fairlead/base/json/shape.ts'
-import {
-  type JsonObject,
-  objectsOf,
-  textOf,
-  textsOf,
-  withoutNulls,
-} from '@fairlead/base/json/values.ts'
+import { type JsonObject, textOf, textsOf, withoutNulls } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { refusalOf } from '@fairlead/base/port-error.ts'
 import type { Definitions } from '@fairlead/engine/definitions/collections.ts'
@@ -189,8 +183,8 @@ function checkedOf(
   checkPlace(definitions, definitions[kind], body)
   const { errorMsg: _output, ...kept } = body
   const id = String(body.id)
-  const triggers = objectsOf(body.triggers).map((trigger, index) =>
-    trigger['type'] === 'cron' && !trigger['id'] ? { ...trigger, id: `${id}-${index}` } : trigger,
+  const triggers = (body.triggers ?? []).map((trigger, index) =>
+    trigger?.['type'] === 'cron' && !trigger['id'] ? { ...trigger, id: `${id}-${index}` } : trigger,
   )
   const pipeline = { ...kept, name: String(body.name).trim(), schema: body.schema || '1', triggers }
   checkNameIsFree(definitions[kind], pipeline, kind === 'pipelines' ? 'pipeline' : 'strategy')

@@ -23,6 +23,11 @@ export function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
+/** The entries of a list that are not null. */
+export function entriesOf(value: unknown): unknown[] {
+  return listOf(value).filter((entry) => entry !== null)
+}
+
 /** The objects of a list; everything else in it, and anything that is no list, is left out. */
 export function objectsOf(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : []

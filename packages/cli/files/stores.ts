@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import {
   isObject,
   type JsonObject,
+  listOf,
   objectOf,
   objectsOf,
   textOf,
@@ -187,8 +188,9 @@ export function idOf(kind: FileKind, { id, account, region, name }: JsonObject):
 /** A pipeline or strategy under the identity that is stored; cron triggers keep their ids. */
 function toStored({ application, name, document, stored, id }: SaveOrder): JsonObject {
   const known = objectsOf(stored?.['triggers']).filter(({ type }) => type === 'cron')
-  const triggers = objectsOf(document['triggers']).map((trigger) => {
-    if (trigger['type'] !== 'cron' || trigger['id'] !== undefined) return trigger
+  const triggers = listOf(document['triggers']).map((trigger) => {
+    if (!isObject(trigger) || trigger['type'] !== 'cron' || trigger['id'] !== undefined)
+      return trigger
     return { ...trigger, id: known.shift()?.['id'] ?? randomUUID() }
   })
   return {

@@ -1,7 +1,7 @@
 /** Applications: their routes, the fields that the store owns, and what disappears together with one. */
 
 import { formatJson } from '@fairlead/base/json/json.ts'
-import { isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
+import { entriesOf, isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { pluginApplication } from '@fairlead/base/names/application-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
@@ -11,7 +11,7 @@ import {
   ApplicationAttributes,
   TrafficGuard,
 } from '@fairlead/model/environments/application-models.ts'
-import { DeclaredEnvironments, withoutNulls } from '@fairlead/model/environments/declaration.ts'
+import { DeclaredEnvironments } from '@fairlead/model/environments/declaration.ts'
 import { checkBody, optionalFlagField } from '@fairlead/ports/requests/check-body.ts'
 import { pathValue, queryCount } from '@fairlead/ports/requests/request-values.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
@@ -44,7 +44,7 @@ const wholeNumber = z
 /** The attribute may be another one of the same name: only lists of objects are declarations. */
 const environments = z.unknown().superRefine((value, { addIssue }) => {
   if (objectsOf(value).length === 0) return
-  const { error } = DeclaredEnvironments.safeParse(withoutNulls(value))
+  const { error } = DeclaredEnvironments.safeParse(entriesOf(value))
   for (const issue of error?.issues ?? [])
     addIssue({ code: 'custom', path: issue.path, message: describeIssue(issue) })
 })

@@ -1,7 +1,7 @@
 /** What an application declares about its environments. */
 
 import { model } from '@fairlead/base/json/schemas.ts'
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { entriesOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import { describeChoice, nearestFirst } from '@fairlead/base/names/edit-distance.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
@@ -172,14 +172,9 @@ export interface Environment {
   readonly constraints: readonly Constraint[]
 }
 
-/** Entries that are null declare nothing. */
-export function withoutNulls(attribute: unknown): unknown {
-  return Array.isArray(attribute) ? attribute.filter((entry) => entry !== null) : attribute
-}
-
 /** Undefined: the application declares none; a text: why the declaration cannot be used, which a store without its rules has accepted. */
 export function declaredEnvironments(given: unknown): Environment[] | string | undefined {
-  const attribute = withoutNulls(given)
+  const attribute = Array.isArray(given) ? entriesOf(given) : given
   if (
     attribute === undefined ||
     attribute === null ||

@@ -1,6 +1,7 @@
 /** A pipeline definition, as all that store, start or show one read it. */
 import { type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import {
+  entriesOf,
   isObject,
   isTrue,
   type JsonObject,
@@ -28,7 +29,7 @@ export function withoutNullEntries<T extends JsonObject>(definition: T): T {
   if (nullEntries(definition).length === 0) return definition
   const kept = Object.entries(definition).map(([name, list]) => [
     name,
-    Array.isArray(list) ? withoutNulls(list).map(withoutInnerNulls) : list,
+    Array.isArray(list) ? entriesOf(list).map(withoutInnerNulls) : list,
   ])
   return Object.fromEntries(kept)
 }
@@ -41,14 +42,10 @@ function withoutInnerNulls(entry: unknown): unknown {
     ? Object.fromEntries(
         Object.entries(entry).map(([name, list]) => [
           name,
-          Array.isArray(list) && !meaningful.has(name) ? withoutNulls(list) : list,
+          Array.isArray(list) && !meaningful.has(name) ? entriesOf(list) : list,
         ]),
       )
     : entry
-}
-
-function withoutNulls(list: readonly unknown[]): unknown[] {
-  return list.filter((entry) => entry !== null)
 }
 
 /** Places of entries that are null, such as `stages[2]` and `stages[0].variables[1]`. */
