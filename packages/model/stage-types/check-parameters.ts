@@ -1,7 +1,7 @@
 /** Parameters of a start, compared with those that the pipeline declares. */
 import { list, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
-import { nearestFirst, shorten } from '@fairlead/base/names/edit-distance.ts'
+import { nearestFirst, nearestName, shorten } from '@fairlead/base/names/edit-distance.ts'
 
 const toParameter = shape({
   name: String,
@@ -27,12 +27,19 @@ export function describeParameterProblem(
     .find((problem) => problem !== undefined)
 }
 
-/** Values that are none of the options of their parameters. The run gets them as they are, as Spinnaker's do. */
+/** Values that are none of the options of their parameters, and misspelt parameters. The run gets them as they are, as Spinnaker's do. */
 export function describeOtherValues(definition: JsonObject, given: JsonObject): string[] {
-  return toDeclaring(definition).parameterConfig.flatMap((parameter) => {
+  const { parameterConfig: declared } = toDeclaring(definition)
+  const names = declared.map(({ name }) => name)
+  const misspelt = Object.keys(given).flatMap((key) => {
+    const near = names.includes(key) ? undefined : nearestName(names, key)
+    return near ? [`There is no parameter "${shorten(key)}". Did you mean "${near}"?`] : []
+  })
+  const others = declared.flatMap((parameter) => {
     const value = givenOf(given, parameter.name)
     return value === undefined ? [] : (describeOption(parameter, value) ?? [])
   })
+  return [...misspelt, ...others]
 }
 
 function givenOf(given: JsonObject, name: string): unknown {

@@ -135,6 +135,7 @@ test('a start takes any value, and names those outside the options', async (t) =
     [{}, /^$/],
     [{ env: 'stagin' }, /"env" is "stagin", which is none of its options: staging, prod/],
     [{ env: 7 }, /"env" is "7"/],
+    [{ envi: 'prod' }, /no parameter "envi"\. Did you mean "env"\?/],
   ]
   for (const [parameters, warnings] of rows) {
     const answer = await send(url, 'POST', '/pipelines/demo/p', { parameters })

@@ -1,6 +1,6 @@
 /** Conversion of a start request into an execution. @see docs/contracts/orchestration.md#submission */
 
-import { formatFinding } from '@fairlead/base/findings/document-finding.ts'
+import { formatFinding, warningAt } from '@fairlead/base/findings/document-finding.ts'
 import { maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
 import {
   isObject,
@@ -299,11 +299,14 @@ function evaluate(draft: Draft, { now }: EngineOptions): JsonObject {
 /** Findings are shown beside the definition. @throws {PortError} 400 with all that keeps it from running */
 async function checkPlan(
   definition: JsonObject,
-  { stages, given, faults = [] }: Draft,
+  { stages, given, faults = [], notices = [] }: Draft,
   { caller, sources }: Start,
 ): Promise<JsonObject> {
   const judged = { ...given, type: undefined, stages }
-  const findings = await findingsOf('pipeline', judged, sources, { occasion: 'plan', caller })
+  const findings = [
+    ...(await findingsOf('pipeline', judged, sources, { occasion: 'plan', caller })),
+    ...notices.map((notice) => warningAt('trigger.parameters', notice)),
+  ]
   // A trigger that cannot fire does not keep users from starting it.
   const errors = [
     ...faults,
