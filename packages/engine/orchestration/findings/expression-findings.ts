@@ -51,8 +51,10 @@ function faultOf(text: string, isBare: boolean): string | undefined {
     const { message } = error as Error
     return isBare ? message : `is no expression and stays as it is: ${message}`
   }
+  // The innermost is the cause of others.
   const fault = nodes
     .flatMap(nodesOf)
+    .toReversed()
     .map(ownFault)
     .find((each) => each !== undefined)
   return fault === undefined || isBare ? fault : `stays as it is: ${fault}`
