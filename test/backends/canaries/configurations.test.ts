@@ -66,7 +66,7 @@ test('a canary configuration that kayenta rejects is rejected', async (t) => {
       /applications: it must have at least 1 entries/,
     ],
     ['POST /canaryConfig', { ...given, metrics: 5 }, /metrics: it must be a list, not a number/],
-    ['POST /canaryConfig', { ...given, metrics: [null] }, /metrics\.0: it must be an object/],
+    ['POST /canaryConfig', { ...given, metrics: [7] }, /metrics\.0: it must be an object/],
     ['POST /canaryConfig', { ...given, id: '../x' }, /id: it must not have slashes/],
     [
       'POST /canaryConfig',
