@@ -178,7 +178,6 @@ export class AppDatabases {
     { here, place, portOf, running }: AttachOrder,
     as: Caller,
   ): Promise<JsonObject[]> {
-    const { infrastructure } = this.#context.ports
     const due = ownDatabases(here).flatMap((attachment) => {
       const { name, type } = attachment
       const content = toServerGroup(here, attachment, place, portOf(here, name) ?? 0)
@@ -197,12 +196,7 @@ export class AppDatabases {
       }
       return [{ name, cluster: { ...content, labels } }]
     })
-    for (const { name, cluster } of due) {
-      const checked = { createServerGroup: { ...cluster, loadBalancers: [] } }
-      const problems = await infrastructure.preview([checked], place.provider, as)
-      if (problems !== undefined && problems.length > 0)
-        throw new PortError(400, `attach.${name}: ${problems.join(' ').replace(/^imageId: /, '')}`)
-    }
+    for (const { name, cluster } of due) await this.#checkProgram(name, cluster, as)
     return due.map(({ name, cluster }) => ({
       refId: `attach-${name}`,
       requisiteStageRefIds: [],
@@ -210,6 +204,15 @@ export class AppDatabases {
       name: `Attach ${name}`,
       clusters: [cluster],
     }))
+  }
+
+  /** @throws {PortError} 400 naming the package of a program that is not installed */
+  async #checkProgram(name: string, cluster: JsonObject, as: Caller): Promise<void> {
+    const checked = { createServerGroup: { ...cluster, loadBalancers: [] } }
+    const provider = textOf(cluster['cloudProvider']) ?? ''
+    const problems = await this.#context.ports.infrastructure.preview([checked], provider, as)
+    if (problems !== undefined && problems.length > 0)
+      throw new PortError(400, `attach.${name}: ${problems.join(' ').replace(/^imageId: /, '')}`)
   }
 
   async running(application: string, as: Caller): Promise<RunningDatabase[]> {
@@ -351,6 +354,8 @@ export class AppDatabases {
   /**
    * Starts a run that backs it up, and moves it to a major version by a dump, in a new folder; without one, it restarts it with the
    * programs that are installed now. What fails leaves the present folder.
+   *
+   * @throws {PortError} 400 naming the package of a version that is not installed, 404
    */
   async upgrade(
     order: DatabaseOrder & { readonly to: string | undefined },
@@ -358,8 +363,19 @@ export class AppDatabases {
   ): Promise<JsonObject> {
     const found = await this.#find(order, as)
     const { name, environment } = found
-    const { to } = order
-    const place = jobPlace(order.application, found)
+    const { to, application } = order
+    const place = jobPlace(application, found)
+    if (to !== undefined) {
+      if (found.type !== 'postgresql')
+        throw new PortError(
+          400,
+          `${name} is one of ${found.type}: only PostgreSQL is moved to another major version. Back it up, and restore it into one that is attached anew.`,
+        )
+      const { provider: cloudProvider, account, region } = place.place
+      const image = { cloudProvider, account, region, imageId: `fairlead-postgresql:${to}` }
+      const parts = { application, ...clusterParts(application, found.cluster) }
+      await this.#checkProgram(name, { ...parts, ...image, credentials: account }, as)
+    }
     const stages = [
       jobStage(`Back ${name} up`, ['backup'], place),
       ...(to === undefined

@@ -43,6 +43,20 @@ test('orchestration-scenario 93: without keepWaiting only the newest waiting run
   assert.ok(dropped.cancellationReason)
 })
 
+test('app-scenario 69: a run of a trigger that skips does not wait for the one before', async (t) => {
+  const engine = await startEngine(t)
+  const start = (trigger: object) => engine.run({ ...limited, trigger, stages: [W('1', 2)] })
+  const schedule = { type: 'cron', onOverlap: 'skip' }
+  const ids = [await start(schedule), await start(schedule), await start({ type: 'manual' })]
+
+  assert.deepEqual(await statuses(engine, ids), ['RUNNING', 'CANCELED', 'NOT_STARTED'])
+  const { cancellationReason } = await engine.execution(ids[1]!)
+  assert.match(String(cancellationReason), /skips times that overlap/)
+  engine.clock.pass(2)
+  await engine.ends(ids[0]!, 'SUCCEEDED')
+  assert.deepEqual(await statuses(engine, ids), ['SUCCEEDED', 'CANCELED', 'RUNNING'])
+})
+
 test('orchestration-scenario 94, 96 and 97: runs without limit or config id do not wait', async (t) => {
   const engine = await startEngine(t)
   const stages = [W('1', 2)]

@@ -413,7 +413,9 @@ export const appOperations: Operation[] = [
     }),
     success: 202,
     answer: DatabaseRun,
-    errors: { 400: '`to` is no major version.' },
+    errors: {
+      400: '`to` is no major version that is installed, or the database is not PostgreSQL.',
+    },
   }),
   databases.post('removeAppDatabase', `${path}/databases/{name}/removal`, 'Delete a database', {
     demands: writesApplication,

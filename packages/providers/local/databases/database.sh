@@ -154,8 +154,6 @@ check_restore() {
 
 check_upgrade() {
   to=$1
-  [ "$type" = postgresql ] || fail "only PostgreSQL has upgrades to another major version: back $type up, and restore into one that is attached anew"
-  case $to in '' | *[!0-9]*) fail "\"$to\" is not a major version, such as 17" ;; esac
   [ "${DATABASE_VERSION:-$to}" = "$to" ] || fail "the app file has version $DATABASE_VERSION: write version: $to there, deploy, and repeat this"
   present=$(cat "$backups/.version")
   [ "$to" -ge "$present" ] || fail "the database is one of PostgreSQL $present, and a dump is not loaded into an older one"
