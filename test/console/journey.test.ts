@@ -355,7 +355,7 @@ step('adds and removes a notification', async ({ fleet, page, click }) => {
   await first.getByLabel('To').fill('ops@example.org')
   await first.getByLabel('a run starts').check()
   await review()
-  const when = ['pipeline.failed', 'pipeline.starting']
+  const when = ['pipeline.failed', 'rollback', 'pipeline.starting']
   assert.deepEqual((await stored()).email, [
     { type: 'email', level: 'application', address: 'ops@example.org', when },
   ])
