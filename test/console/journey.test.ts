@@ -520,7 +520,7 @@ step('walks a graph with folded stages by keyboard', async ({ page, open, click 
     .waitFor()
   await page.getByRole('button', { name: /^Gate ?, failed, .*after 8 × Region, 3 of 4$/ }).focus()
   await page.keyboard.press('ArrowDown')
-  await isFocused('1 inner stages of Gate')
+  await isFocused('1 inner stage of Gate')
   await page.keyboard.press('ArrowDown')
   await isFocused(/Check precondition.*, failed$/)
   await page.keyboard.press('Home')

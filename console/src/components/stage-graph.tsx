@@ -142,7 +142,7 @@ function Inner({
       <button
         type="button"
         class="node-fold"
-        aria-label={`${inner.length} inner stages of ${name}`}
+        aria-label={`${plural(inner.length, 'inner stage')} of ${name}`}
         tabIndex={-1}
         aria-expanded={shown.length === inner.length}
         onClick={() => onFold(id)}
