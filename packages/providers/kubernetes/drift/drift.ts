@@ -220,7 +220,7 @@ function foreignApplyOf(live: KubeObject, applied: JsonObject | undefined): Drif
     ownerOf(live) === undefined ||
     (applied !== undefined && annotationOf(applied, artifactAnnotations.name) === undefined)
   const others = managedFieldsOf(live)
-    .filter(({ manager, subresource }) => !isOurs(manager) && subresource === undefined)
+    .filter(({ manager, subresource }) => !controllers.test(manager) && subresource === undefined)
     .toSorted((one, other) => (other.time ?? '').localeCompare(one.time ?? ''))
   const entry =
     others.find(
@@ -237,10 +237,6 @@ function foreignApplyOf(live: KubeObject, applied: JsonObject | undefined): Drif
     changes: [],
     note: 'Another client has applied a manifest of its own.',
   }
-}
-
-function isOurs(manager: string): boolean {
-  return manager.startsWith(fieldManager)
 }
 
 /** The object as another deployment of the manifest would make it; the manifest, where the API server refuses to say. */
