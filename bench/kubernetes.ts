@@ -70,11 +70,11 @@ export async function measureAccount({ dist }: BenchOptions, scratch: Scratch): 
         await sleep(readMs)
       })
       const used = await requestsIn(fake.requests)
-      print('An account with 5,000 pods: MiB idle, and above it; requests a minute', [
+      print('An account with 5,000 pods: MiB without pages of files; requests a minute', [
         {
           idle: round(own),
-          'first read': round(peak - own),
-          'a minute later': round(target.process.ownMebibytes() - own),
+          'first read, at most': round(peak),
+          'a minute later': round(target.process.ownMebibytes()),
           'requests, unused': unused,
           'requests, four kinds': used,
         },
