@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer, request as send } from 'node:https'
+import { Agent, createServer, request as send } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -98,10 +98,13 @@ export async function startPebble(
   t.after(() => names.kill('SIGKILL'))
 
   let child: ChildProcess | undefined
+  // A handshake for each request would cost more than all else.
+  const connections = new Agent({ keepAlive: true, ca: authority.certificate })
   const stop = async () => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGKILL')
     await once(child, 'exit')
+    connections.destroy()
   }
   const start = async ({ badNonces = 5, bindings }: PebbleOptions = {}) => {
     const config = join(folder, 'config.json')
@@ -131,7 +134,7 @@ export async function startPebble(
     )
     await waitUntil(
       () =>
-        toPebble(apiPort ?? 0, authority.certificate, { path: '/dir' }).then(
+        toPebble(apiPort ?? 0, connections, { path: '/dir' }).then(
           () => true,
           () => false,
         ),
@@ -156,7 +159,7 @@ export async function startPebble(
       response.writeHead(own.status, { 'content-type': 'application/problem+json', ...own.headers })
       return response.end(JSON.stringify(own.body ?? {}))
     }
-    const answer = await toPebble(apiPort ?? 0, authority.certificate, {
+    const answer = await toPebble(apiPort ?? 0, connections, {
       method,
       path,
       headers,
@@ -195,7 +198,7 @@ export async function startPebble(
       if (!answer.ok) throw new Error(`${command}: ${answer.status}`)
     },
     manage: async (command, body) => {
-      const answer = await toPebble(managementPort ?? 0, authority.certificate, {
+      const answer = await toPebble(managementPort ?? 0, connections, {
         method: 'POST',
         path: `/${command}`,
         headers: { 'user-agent': 'test' },
@@ -214,8 +217,12 @@ interface Asked {
   readonly body?: string
 }
 
-async function toPebble(port: number, ca: string, { method = 'GET', path, headers, body }: Asked) {
-  const call = send({ host: '127.0.0.1', port, ca, method, path, headers, agent: false })
+async function toPebble(
+  port: number,
+  agent: Agent,
+  { method = 'GET', path, headers, body }: Asked,
+) {
+  const call = send({ host: '127.0.0.1', port, method, path, headers, agent })
   call.end(body)
   const [answer] = (await once(call, 'response')) as [IncomingMessage]
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) }
