@@ -13,7 +13,7 @@ export const costs: Readonly<Record<string, number>> = {
   'gateway/lifecycle': 48,
   'gateway/backends-apart': 46,
   'console/administration': 45,
-  'backends/infrastructure/certificates/acme': 41,
+  'backends/infrastructure/certificates/acme': 25,
   'operations/serving/generator-languages': 40,
   'backends/bakery/bakes': 38,
   'console/kubernetes': 34,
