@@ -55,7 +55,8 @@ export async function completeTask(change: Change): Promise<void> {
 /** Resolves once the task is accepted; its end shows at the object. @throws {ApiError} */
 export async function submitTask(change: Change) {
   const { application, description, object } = change
-  const { ref } = await unwrap(client.POST('/applications/{application}/tasks', requestOf(change)))
+  const answer = await unwrap(client.POST('/applications/{application}/tasks', requestOf(change)))
+  const { ref } = answer as Schemas['Ref']
   const id = ref.slice(ref.lastIndexOf('/') + 1)
   const others = pendingTasks.value.filter((pending) => pending.object !== object)
   pendingTasks.value = [
