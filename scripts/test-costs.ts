@@ -26,6 +26,7 @@ export const costs: Readonly<Record<string, number>> = {
   'deployments/strategies': 30,
   'commands/backup': 28,
   'apps/failures': 27,
+  'apps/kills': 25,
   'deployments/kills': 27,
   'backends/infrastructure/kubernetes/scenarios-neutral': 26,
   'permissions/matrix': 26,
