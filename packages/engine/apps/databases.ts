@@ -341,6 +341,8 @@ export class AppDatabases {
     const words = ['check-restore', ...(order.from === undefined ? [] : [order.from])]
     const stages = renewal(jobPlace(order.application, found), found, {
       check: jobStage('Check the backup', words, jobPlace(order.application, found)),
+      // Databases of earlier versions know this name only.
+      awaiting: 'await-restore',
       doing: `Load the backup into ${found.name}`,
     })
     return this.#start(
@@ -382,6 +384,7 @@ export class AppDatabases {
         ? [rebootOf(place, found)]
         : renewal(place, found, {
             check: jobStage('Check the upgrade', ['check-upgrade', to], place),
+            awaiting: 'await-result',
             doing: `Move ${name} to version ${to}`,
           })),
     ]
@@ -553,6 +556,8 @@ function jobStage(
 interface Renewal {
   /** Orders it, where it can be done. */
   readonly check: JsonObject
+  /** Command that ends once the server has carried it out. */
+  readonly awaiting: string
   readonly doing: string
 }
 
@@ -560,9 +565,9 @@ interface Renewal {
 function renewal(
   place: JobPlace,
   found: RunningDatabase,
-  { check, doing }: Renewal,
+  { check, awaiting, doing }: Renewal,
 ): readonly JsonObject[] {
-  return [check, rebootOf(place, found), jobStage(doing, ['await-result'], place)]
+  return [check, rebootOf(place, found), jobStage(doing, [awaiting], place)]
 }
 
 function rebootOf({ place }: JobPlace, { name, group }: RunningDatabase): JsonObject {

@@ -1,4 +1,4 @@
-# A database beside an app: sh ./database serve | backup | check-restore [FILE] | check-upgrade MAJOR | await-result | remove | connect [ARGUMENT...]
+# A database beside an app: sh ./database serve | backup | check-restore [FILE] | check-upgrade MAJOR | await-restore | await-result | remove | connect [ARGUMENT...]
 # It is copied into the image of the database as it is. No password is an argument of any program.
 set -eu
 umask 077
@@ -342,7 +342,7 @@ case $command in
   serve | backup) "$command" ;;
   check-restore) check_restore "$@" ;;
   check-upgrade) check_upgrade "$@" ;;
-  await-result) await_result ;;
+  await-restore | await-result) await_result ;;
   # Its data go when it stops the next time.
   remove) : >"$backups/.remove" ;;
   connect) "${family}_connect" "$@" ;;
