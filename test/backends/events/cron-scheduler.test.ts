@@ -74,7 +74,8 @@ function pipelineWith(...triggers: JsonObject[]): JsonObject {
 const everyFive = { cronExpression: '0 0/5 * * * ?' }
 
 test('events-scenario 23: a cron trigger fires each time until disabled', async (t) => {
-  const cron = await startCron(t, [pipelineWith({ ...everyFive, parameters: { a: '1' } })])
+  const kept = { parameters: { a: '1' }, onOverlap: 'skip' }
+  const cron = await startCron(t, [pipelineWith({ ...everyFive, ...kept })])
   await moveTo(cron, '12:04:59', 0)
   await moveTo(cron, '12:05:00', 1)
   await moveTo(cron, '12:05:59', 1)
@@ -88,7 +89,7 @@ test('events-scenario 23: a cron trigger fires each time until disabled', async 
     id: 't0',
     enabled: true,
     cronExpression: '0 0/5 * * * ?',
-    parameters: { a: '1' },
+    ...kept,
   })
   assert.match(String(eventId), /^[0-9a-f-]{36}$/)
   assert.notEqual(eventId, second!['eventId'])

@@ -1,7 +1,7 @@
 /** Scheduler of cron triggers: it follows the definitions and stores each start exactly once. */
 import { randomUUID } from 'node:crypto'
 import type { SQLTagStore } from 'node:sqlite'
-import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { definedOf, isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { type CronExpression, parseCron } from '@fairlead/model/schedules/cron-expression.ts'
@@ -255,7 +255,7 @@ export class CronScheduler {
     const { triggers } = await this.#pipelines.of(pipeline)
     const current = triggers.find((trigger) => isActive(trigger) && isSame(trigger))
     if (current === undefined) return undefined
-    const { parameters, rebake, runAsUser } = current
+    const { parameters, rebake, runAsUser, onOverlap } = current
     const trigger = {
       type: 'cron',
       id,
@@ -265,6 +265,7 @@ export class CronScheduler {
       rebake,
       runAsUser,
       eventId: randomUUID(),
+      ...definedOf({ onOverlap }),
     }
     const starter = await toIdentity(loadAccess, this.#context, pipeline, trigger)
     return (
