@@ -32,7 +32,7 @@ export function planRun(files: readonly string[]): TestPlan {
       ? ''
       : `\nTests that need a missing program are skipped, and named at the end. Missing: ${missing.join(', ')}.`
   if (isWhole) {
-    const what = `Runs the whole suite: types, lint and ${files.length} test files, in about 15 minutes on two idle cores.`
+    const what = `Runs the whole suite: types, lint and ${files.length} test files, in about half an hour on two idle cores.`
     return { files, announcement: `${what} ${unchanged}${lacks}`, omission: '' }
   }
   const [chosen, left] = [isShort, (file: string) => !isShort(file)].map((holds) =>
