@@ -98,7 +98,7 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
     const execution = await run('asked', {}, '')
     const reader = await visit(browser, fleet, { extraHTTPHeaders: { 'X-SPINNAKER-USER': 'bob' } })
     await reader.open('')
-    await reader.page.getByText('Nothing waits for you.').waitFor()
+    await reader.page.getByText('Nothing waits for you.', { exact: true }).waitFor()
     assert.match(await reader.page.title(), /^Home/)
     await reader.page.getByRole('link', { name: /asked/ }).click()
     const denied = reader.page.getByRole('button', { name: 'Approve', disabled: true })
