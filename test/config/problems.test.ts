@@ -84,7 +84,6 @@ const accepted: [title: string, yaml: string][] = [
   ['a method that is off', 'ldap: {enabled: false, url: "ldap://x", managerPassword: p}'],
   ['a wrong value of a method that is off', 'x509.subjectPrincipalRegex: "("'],
   ['an unknown key of one', 'x509: {subjectPrincipalRegexp: a, x: 1}'],
-  ['an address of a service that nothing needs', 'services.keel.baseUrl: keel'],
   ['a service that is off', 'services.swabbie: {enabled: false, baseUrl: "swabbie:8088/x y"}'],
 ]
 

@@ -233,7 +233,7 @@ test('a run tells how its deployment went', () => {
   )
   assert.equal(
     sentenceOf(picturesThen(deployment, later, shared)),
-    'v001 2 up; v000 is disabled.',
+    'v001 runs, 2 up; v000 is disabled.',
     'others had a part',
   )
   const idle = sharersIn(balancer(undefined, 'OutOfService'))

@@ -2,7 +2,6 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isEmbeddable, serviceNames } from '@fairlead/base/services/services.ts'
 import { reasonUnreadable } from '@fairlead/base/storage/file-fault.ts'
 import { z } from 'zod'
 import { truthOf } from './bind.ts'
@@ -82,7 +81,8 @@ export async function combineSources(
   return {
     root,
     placeholders,
-    isUnused: (key) => isUnused(key.split(/[.[]/)),
+    // Authorities of `server.ssl` decide about certificates that a proxy passes on, too.
+    isUnused: (key) => !key.startsWith('server.') && isUnused(key.split(/[.[]/)),
     problems,
     notices,
     sources: [
@@ -211,12 +211,6 @@ function isProtected(
   return isGuarded(path) || (near !== undefined && isGuarded(near))
 }
 
-/** A service without which Fairlead works, and that it does not embed. */
-function isOptional(name: string | undefined): boolean {
-  const service = serviceNames.find((known) => known === name)
-  return service !== undefined && !isEmbeddable(service)
-}
-
 /** By its flag, or of a login method by the flag that installers write, or by the default. */
 function isOff(
   {
@@ -236,8 +230,6 @@ function isOff(
     }
   })
   if (flag !== undefined || older) return flag === false && !older
-  const [top, service, ...below] = block
-  if (top === 'services' && below.length === 0 && isOptional(service)) return true
   if (!isGuarded(block)) return false
   const { schema } =
     [...block, 'enabled'].reduce<KnownKey | undefined>(

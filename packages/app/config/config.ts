@@ -87,7 +87,7 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
   })
   await checkFiles(config, reader.report)
   const { reportUnknown, isUnused, problems, notices } = combined
-  const unused = problems.filter(({ key }) => key !== undefined && isUnused(key))
+  const unused = problems.filter(({ key }) => key !== undefined && !isFlag(key) && isUnused(key))
   reportUnknown(reader.keys(SourceKeys)['config.unknown-keys'])
   const wrong = problems
     .filter((problem) => !unused.includes(problem))
@@ -139,4 +139,9 @@ function findHome(): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** What switches a block off is itself in use. */
+function isFlag(key: string): boolean {
+  return key.endsWith('.enabled')
 }

@@ -43,9 +43,9 @@ export const linkProtocol = 'fairlead-link'
 /** A gateway that does not answer within this time uses what it knows until its link breaks. */
 const noteMs = 2000
 /** How long requests may go on when the back ends stop. */
-const stopMs = 2000
+const stopMs = 8000
 /** A request that was sent before the gateway knew of the stop has come by then. */
-const onItsWayMs = 100
+const onItsWayMs = 250
 const stopPauseMs = 10
 /** A gateway or the way to it is gone when this has passed in silence. */
 const silenceMs = 20_000

@@ -104,7 +104,14 @@ export const DefinitionMove = model('DefinitionMove', 'The old and the new name 
   to: z.string(),
 })
 
-const textOrNumber = z.union([z.string(), z.number()], 'it must be text').nullish()
+/** Shown as text: generated clients can have no other. */
+const textOrNumber = z
+  .custom<string | number | null>(
+    (value) => value === null || ['string', 'number'].includes(typeof value),
+    'it must be text',
+  )
+  .meta({ type: ['string', 'null'] })
+  .optional()
 
 export const PipelineTemplate = model('PipelineTemplate', {
   id: z.string().nullish(),
