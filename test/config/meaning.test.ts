@@ -207,6 +207,11 @@ test('anonymous access and a login form exclude each other', async (t) => {
 
 const notices: [title: string, given: Given, notice: RegExp][] = [
   [
+    'accounts of Kubernetes without the flag',
+    { 'config/gate.yml': 'kubernetes.accounts: [{name: k}]' },
+    /^kubernetes\.accounts has no effect: write kubernetes\.enabled: true/,
+  ],
+  [
     'a port for certificates is not opened where TLS is switched off',
     { 'config/gate.yml': 'default.apiPort: 8085' },
     /^default\.apiPort is not opened, for it is a port with TLS/,

@@ -408,6 +408,8 @@ export function toKubernetesSettings(keys: object, report: SettingsReport) {
       }
     }
   }
+  if (values.accounts.length > 0 && !report.isSet('kubernetes.enabled'))
+    report.notice(`${key} has no effect: write kubernetes.enabled: true to deploy to its clusters.`)
   return enabled ? values : undefined
 }
 
