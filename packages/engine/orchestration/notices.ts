@@ -11,6 +11,7 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { isPassing } from '@fairlead/base/port-error.ts'
 import type { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import { timeOfUlid } from '@fairlead/base/storage/ulid.ts'
+import { singleRollbackTypes } from '@fairlead/model/environments/delivery.ts'
 import { type Caller, itself } from '@fairlead/ports/caller.ts'
 import type { Announcement } from '@fairlead/ports/events.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
@@ -174,11 +175,11 @@ export class Notices {
   }
 }
 
-/** That roll back one thing; others consist of them. */
-const rollbackStages = ['rollbackServerGroup', 'undoRolloutManifest']
-
-/** What may be notified of an event: the event itself, a judgment that begins, or one that is given. */
-/** @param withEvents Else only judgments: events are reported anyway */
+/**
+ * What may be notified of an event: the event itself, a judgment that begins, or one that is given.
+ *
+ * @param withEvents Else only judgments: events are reported anyway
+ */
 function noticesOf(event: LifeCycleEvent, withEvents: boolean): Notification[] {
   const { execution, stage, task, phase } = event
   if (execution.canceled || phase === 'skipped') return []
@@ -193,7 +194,7 @@ function noticesOf(event: LifeCycleEvent, withEvents: boolean): Notification[] {
       ? [{ kind: 'event', level: 'pipeline', phase }]
       : []
   }
-  if (withEvents && phase === 'complete' && rollbackStages.includes(stage.type))
+  if (withEvents && phase === 'complete' && singleRollbackTypes.includes(stage.type))
     return [{ kind: 'event', level: 'rollback', phase, stageId: stage.id }]
   if (stage.parentStageId !== undefined || stage.status === 'CANCELED') return []
   const judged = isJudgment && phase !== 'starting' ? judgmentOccasion(stage.context) : undefined
