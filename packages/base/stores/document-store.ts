@@ -128,7 +128,8 @@ export class DocumentStore {
 
   /** The stored JSON text, for answers that need no look inside. */
   text(key: string): string | undefined {
-    return documentsIn(this.#statements.get, this.#collection.kind, key)[0]
+    const row = this.#statements.get.get(this.#collection.kind, key)
+    return row === undefined ? undefined : String(row['document'])
   }
 
   has(key: string): boolean {

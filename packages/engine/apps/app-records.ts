@@ -180,7 +180,7 @@ export class AppRecords {
     as: Caller,
   ): Promise<string> {
     const task = await prepareTask({ application, description, job }, as, this.engine.options)
-    return this.engine.transact((unit) => unit.submit(task)).id
+    return this.engine.submit(task).id
   }
 
   /** Resolves after the changes of the same application that began before. */

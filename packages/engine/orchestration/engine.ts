@@ -263,15 +263,52 @@ export class Engine implements EngineParts {
     }
   }
 
+  /**
+   * Stores an execution and moves it on in the same transaction; when that fails, or others are due, it has its turn later.
+   *
+   * @param stored Called in the transaction. What it notes would be repeated if the execution ended the engine: its turn comes later
+   * @returns the one that goes on under its id or correlation id, if there is one
+   * @throws {PortError} as `UnitOfWork.submit`
+   */
+  submit(execution: Execution, stored?: () => void): Execution {
+    const begin = (one: Execution) =>
+      this.transact((unit) => {
+        stored?.()
+        return unit.submit(one)
+      })
+    if (stored !== undefined || !this.#pacer.isUpToDate) return begin(execution)
+    let submitted: Execution | undefined
+    let again: (() => Execution) | undefined
+    try {
+      this.#drive((unit) => {
+        submitted = unit.submit(execution)
+        if (submitted === execution) again = this.options.store.asWritten(execution)
+        return again && execution
+      })
+      return submitted ?? execution
+    } catch (error) {
+      // A fault of the store, or of the submission itself.
+      if (again === undefined || fieldOf(error, 'errcode') !== undefined) throw error
+      this.options.log.error({ err: error, execution: execution.id }, 'a first step failed')
+      return begin(again())
+    }
+  }
+
   #run(id: string): void {
     const reason = this.#crashes.reasonToAbandon(id)
     if (reason !== undefined) return void this.#abandon(id, reason)
+    this.#drive((unit) => unit.loadForStep(id, this.#crashes.hasFailed(id)))
+    this.#ahead.delete(id)
+  }
+
+  /** A turn of the execution that `find` gives. */
+  #drive(find: (unit: UnitOfWork) => Execution | undefined): void {
     const begunMs = performance.now()
     const driven = this.transact((unit) => {
-      const execution = unit.loadForStep(id, this.#crashes.hasFailed(id))
+      const execution = find(unit)
       if (execution === undefined) return undefined
       const { turn } = unit
-      if (this.#ahead.has(id)) heedSetBack(execution, turn.now)
+      if (this.#ahead.has(execution.id)) heedSetBack(execution, turn.now)
       this.#clock.noteJumps(execution)
       const untilMs = endOfTurn(begunMs)
       const launches = drive(execution, turn, {
@@ -285,9 +322,9 @@ export class Engine implements EngineParts {
       )
       return { execution, launches, followUps, steps: turn.expressionSteps }
     })
-    this.#ahead.delete(id)
     if (driven === undefined) return
     const { execution, launches, followUps, steps } = driven
+    const { id } = execution
     for (const run of launches) this.#launch(run)
     for (const followUp of followUps) void this.#launchFollowUp(execution, followUp)
     if (launches.length === 0) this.#crashes.clear(id)

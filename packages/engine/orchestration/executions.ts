@@ -68,11 +68,7 @@ export async function startPipeline(
     if (!plan) engine.transact((unit) => unit.record(prepared.execution))
     throw new PortError(400, prepared.message)
   }
-  const { id } = engine.transact((unit) => {
-    stored?.()
-    return unit.submit(prepared.execution)
-  })
-  return { ref: `/pipelines/${id}` }
+  return { ref: `/pipelines/${engine.submit(prepared.execution, stored).id}` }
 }
 
 /** @throws {PortError} */

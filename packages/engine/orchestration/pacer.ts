@@ -51,6 +51,11 @@ export class Pacer {
     return this.#isRunning
   }
 
+  /** Executions have turns, and none waits for its turn. */
+  get isUpToDate(): boolean {
+    return this.#isRunning && !this.#isSettling && !this.#isBehind
+  }
+
   /** When the first is due. */
   get firstDue(): number | undefined {
     return this.#queue.next()

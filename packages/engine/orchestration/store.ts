@@ -262,6 +262,13 @@ export class ExecutionStore {
       | undefined
   }
 
+  /** Makes the execution anew as it was last written, even if the transaction is rolled back; undefined for long ones. */
+  asWritten(execution: Execution): (() => Execution) | undefined {
+    const known = this.#known.get(execution)
+    if (known === undefined || known.stages.stages.size > 0) return undefined
+    return () => ({ ...(parseStored(known.body) as Execution), trigger: execution.trigger })
+  }
+
   /** Characters of the record, its trigger excluded, as it was last read or written. */
   sizeOf(execution: Execution): number {
     const known = this.#known.get(execution)
