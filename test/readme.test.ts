@@ -4,15 +4,20 @@
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { runInBash } from './support/bash.ts'
-import { claimPorts } from './support/free-port.ts'
+import { runCli } from './support/cli.ts'
+import { claimPorts, freePort } from './support/free-port.ts'
 import { apiFunction } from './support/guide.ts'
 import { startInstance } from './support/instance.ts'
+import { createFolder, removeFolder } from './support/temporary-folder.ts'
+import { runInTerminal } from './support/terminal.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -35,11 +40,20 @@ const newcomer = {
 }
 
 test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a succeeded pipeline`, async (t) => {
-  const [install = ''] = blocksOf('README.md', 'Quick start')
+  const [install = '', own = ''] = blocksOf('README.md', 'Quick start')
   const [use = ''] = blocksOf(byScript, 'Quick start')
   const [clean = '', start = ''] = install.split('\n')
   assert.equal(clean, 'npm ci')
-  const { port, env } = await startInstance(t, { command: start, cwd: root, uid, env: newcomer })
+  const front = {
+    LOCAL_ACCOUNTS_0_NAME: 'local',
+    LOCAL_ACCOUNTS_0_FRONT_HTTP: `${await freePort()}`,
+  }
+  const { port, env } = await startInstance(t, {
+    command: start,
+    cwd: root,
+    uid,
+    env: { ...newcomer, ...front, LOCAL_ACCOUNTS_0_FRONT_HTTPS: `${await freePort()}` },
+  })
   const commands = use.replaceAll('localhost:8084', `127.0.0.1:${port}`)
 
   await t.test('with a wrong password they end, and say why', async () => {
@@ -50,6 +64,41 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
 
   const output = await run(t, commands)
   assert.equal(output.trim().split('\n').at(-1), '"status":"SUCCEEDED"')
+
+  await t.test(
+    'app-scenario 139: five commands without JSON serve an app of ones own',
+    async (t) => {
+      const typed = own
+        .split('\n')
+        .flatMap((line) => /^fairlead (.*?) *(?:#|$)/.exec(line)?.[1] ?? [])
+      const all = [...install.split('\n'), ...typed]
+      assert.ok(all.length <= 5 && !/[{}]/.test(install + own), all.join('\n'))
+      const home = createFolder('newcomer')
+      t.after(() => removeFolder(home))
+      const shop = join(home, 'shop')
+      mkdirSync(shop)
+      writeFileSync(join(shop, 'index.html'), 'Hello from the shop')
+      let printed = ''
+      for (const line of typed) {
+        const words = line.replace('localhost:8084', `127.0.0.1:${port}`).split(' ')
+        const options = { env: { HOME: home }, cwd: shop }
+        if (words[0] === 'login') {
+          const terminal = runInTerminal(words, options)
+          await terminal.read(/Password of admin/)
+          terminal.type('correct-horse-battery\r')
+          assert.equal(await terminal.ended, 0, terminal.shown())
+        } else {
+          const { code, stdout, stderr } = await runCli(words, options)
+          assert.equal(code, 0, stderr)
+          printed = stdout
+        }
+      }
+      const [, host = '', at] = /http:\/\/([\w.]+):(\d+) serves/.exec(printed) ?? []
+      const request = get({ host: '127.0.0.1', port: at, headers: { host }, agent: false })
+      const [answer] = (await once(request, 'response')) as [IncomingMessage]
+      assert.equal(await text(answer), 'Hello from the shop')
+    },
+  )
 
   await t.test('a deployment serves the first version, then the second', async () => {
     const [deploy = ''] = blocksOf(byScript, 'Deploy something')

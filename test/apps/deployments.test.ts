@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldOf, type JsonObject, objectsOf } from '../../packages/base/json/values.ts'
+import { startReceiver } from '../backends/notifications/support.ts'
 import { runCli } from '../support/cli.ts'
 import {
   type Deployments,
@@ -11,6 +12,7 @@ import {
 } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
 import { startUserProxy } from '../support/user-proxy.ts'
+import { waitFor } from '../support/wait-until.ts'
 
 let fairlead: Deployments
 let port: number
@@ -71,7 +73,33 @@ async function serviceOf(name: string): Promise<JsonObject> {
 
 test('apps', async (t) => {
   port = await freePort()
-  fairlead = await startDeployments(t, { front: { http: port, https: await freePort() } })
+  fairlead = await startDeployments(t, {
+    front: { http: port, https: await freePort() },
+    more: { 'webhook-notifications': { enabled: true, secret: 'signing-key-1' } },
+  })
+
+  const receiver = await startReceiver(t)
+  let restrictedMs = 0
+  // Its runs are looked at in the end: a schedule has no times between minutes.
+  await t.test(
+    'a service has a schedule of every minute, and its application permissions',
+    async () => {
+      const file =
+        'application: clock\naccount: dev\nservices:\n  web: { health: /health }\n  tick: { command: [sh, -c, "exit 3"], schedule: "* * * * *" }'
+      const { status, body } = await fairlead.ask('POST', '/apps/clock/deployments', {
+        file,
+        image: 'shop:1.0.0',
+      })
+      assert.equal(status, 202, JSON.stringify(body))
+      await fairlead.ends(String(fieldOf(body, 'id')), 'SUCCEEDED', 'pipelines')
+      const webhook = [{ address: receiver.url, when: ['pipeline.failed'] }]
+      const kept = await fairlead.ask('POST', '/notifications/application/clock', { webhook })
+      assert.equal(kept.status, 200, JSON.stringify(kept.body))
+      const permissions = { READ: ['ops'], WRITE: ['ops'], EXECUTE: ['ops'] }
+      await fairlead.run({ type: 'updateApplication', application: { name: 'clock', permissions } })
+      restrictedMs = Date.now()
+    },
+  )
 
   await t.test(
     'app-scenario 57: a wrong file is rejected with all its errors and lines',
@@ -310,6 +338,37 @@ test('apps', async (t) => {
       assert.equal(run['ejected'], true)
       assert.deepEqual(await fairlead.read('/applications/shop/pipelineConfigs'), before)
       assert.equal(before[0]?.['source'], undefined)
+    },
+  )
+
+  await t.test(
+    'app-scenario 69, app-scenario 70: a schedule goes on with permissions, and its failure notifies',
+    async () => {
+      const runs = () => fairlead.read<JsonObject[]>('/applications/clock/pipelines?limit=50')
+      let latest: unknown
+      const scheduled = await waitFor(
+        async () => {
+          const found = await runs()
+          latest = found
+          return found.find(
+            ({ trigger, startTime, endTime }) =>
+              fieldOf(trigger, 'type') === 'cron' &&
+              Number(startTime) > restrictedMs &&
+              endTime !== undefined,
+          )
+        },
+        () => JSON.stringify(latest),
+      )
+      assert.equal(scheduled['status'], 'TERMINAL')
+      assert.match(JSON.stringify(scheduled['stages']), /exit(?:ed with)? code:? 3/)
+      const told = await waitFor(
+        () =>
+          receiver.received.find(
+            ({ body }) => fieldOf(body['execution'], 'id') === scheduled['id'],
+          ),
+        () => JSON.stringify(receiver.received),
+      )
+      assert.equal(told.body['subject'], 'clock: pipeline "tick production" has failed')
     },
   )
 })

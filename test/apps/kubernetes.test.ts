@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { fieldAt, type JsonObject, objectsOf, textsOf } from '../../packages/base/json/values.ts'
 import { endWithTest } from '../support/agent.ts'
 import { runCli } from '../support/cli.ts'
@@ -242,6 +243,74 @@ test('apps on a cluster', async (t) => {
       assert.match(await templateOf(), /shop-production-v001/)
       for (const path of ['/applications/shop/pipelineConfigs', '/applications/shop/pipelines'])
         assert.doesNotMatch(JSON.stringify(await platform.read(path)), /second-value|c2Vjb25kLXZh/)
+    },
+  )
+
+  await t.test(
+    'app-scenario 53: a canary stands beside what serves, then takes over or goes',
+    async () => {
+      const steps = (canary: string) =>
+        fileWith('cluster', `environments: { production: { promote: { canary: ${canary} } } }`)
+      const groups = async () =>
+        (await platform.read<JsonObject[]>('/applications/shop/serverGroups'))
+          .filter(({ cluster }) => cluster === 'shop-web')
+          .map(({ name, isDisabled }) => (isDisabled ? `(${name})` : String(name)))
+          .sort()
+      const pods = async () =>
+        (
+          await api.list(
+            `/api/v1/namespaces/${namespace}/pods?labelSelector=fairlead/service=shop-web`,
+          )
+        )
+          .map(({ metadata }) => metadata.name.split('-').slice(0, -1).join('-'))
+          .sort()
+
+      await deploy('2.0.0', fileWith('cluster'))//X
+      // The first version beside a Deployment gets all of its traffic at once.
+      await deploy('3.0.0', steps('{ percent: 50%, duration: 2s }'))
+      assert.deepEqual(await namesOf('Deployment'), ['shop-worker'])
+      assert.deepEqual(await groups(), ['replicaSet shop-web-v000'])
+      assert.deepEqual(await pods(), ['shop-web-v000', 'shop-web-v000'])
+      assert.equal((await serviceOf('web'))['version'], '3.0.0')
+
+      const order = {
+        file: steps('{ percent: 50%, duration: 1h }'),
+        image: 'registry.example/shop:3.1.0',
+      }
+      const { id } = await ask('POST', '/deployments', order)
+      const both = ['shop-web-v000', 'shop-web-v001']
+      await waitUntil(
+        async () => isDeepStrictEqual(await pods(), both),
+        () => `one pod of each version, of ${behind.asked.length}`,
+      )
+      await platform.ask('PUT', `/pipelines/${id}/cancel`)
+      await platform.finish(String(id), 'CANCELED')
+      await waitUntil(
+        async () => isDeepStrictEqual(await groups(), ['replicaSet shop-web-v000']),
+        'the end of the canary',
+      )
+      assert.deepEqual(await pods(), ['shop-web-v000', 'shop-web-v000'])
+
+      await deploy('3.1.0', steps('{ percent: 50%, duration: 2s }'))
+      assert.deepEqual(await groups(), ['(replicaSet shop-web-v000)', 'replicaSet shop-web-v001'])
+      assert.deepEqual(await pods(), ['shop-web-v001', 'shop-web-v001'])
+      assert.equal((await serviceOf('web'))['version'], '3.1.0')
+      const scaled = await ask('PUT', '/scale', { services: { web: 3 } }, 200)
+      await platform.ends(String(scaled['task']))
+      await waitUntil(async () => (await pods()).length === 3, 'three instances')
+
+      const back = await ask('POST', '/rollback', {}, 200)
+      await platform.finish(String(back['id']))
+      assert.equal((await serviceOf('web'))['version'], '3.0.0')
+
+      await deploy('2.0.0', fileWith('cluster'))
+      assert.deepEqual(await namesOf('Deployment'), ['shop-web', 'shop-worker'])
+      assert.equal((await serviceOf('web'))['version'], '2.0.0')
+      await waitUntil(
+        async () => (await groups()).every((name) => !name.includes('-v0')),
+        'no rest',
+      )
+      await ask('PUT', '/scale', { services: { web: 2 } }, 200)
     },
   )
 

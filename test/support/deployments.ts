@@ -141,6 +141,8 @@ export interface DeploymentsOptions {
   readonly hasThread?: boolean
   /** Ports of the front of the accounts. */
   readonly front?: { readonly http: number; readonly https: number }
+  /** Settings beside those of the fixture. */
+  readonly more?: JsonObject
 }
 
 const instancePorts = 150
@@ -184,7 +186,7 @@ const isOver = new Set(['SUCCEEDED', 'TERMINAL', 'CANCELED', 'STOPPED', 'FAILED_
 
 export async function startDeployments(
   t: TestEnd,
-  { isProcess = false, hasThread = false, front }: DeploymentsOptions = {},
+  { isProcess = false, hasThread = false, front, more = {} }: DeploymentsOptions = {},
 ): Promise<Deployments> {
   const home = createFolder('deployments')
   const dataDir = join(home, 'data')
@@ -194,7 +196,7 @@ export async function startDeployments(
   const entries = Object.entries(users).map(([username, roles]) => ({ username, roles }))
   writeFileSync(rolesFile, JSON.stringify({ users: entries }))
   const ports = await claimPorts()
-  const settings = toSettings(rolesFile, ports, front)
+  const settings = { ...toSettings(rolesFile, ports, front), ...more }
   const start = () =>
     isProcess
       ? startProcess(t, settings, home)

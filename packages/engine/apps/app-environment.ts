@@ -1,11 +1,13 @@
 /** Names of what an environment of an app file runs, and the file with all its environments. */
 import { createHash } from 'node:crypto'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { AppFile } from '@fairlead/model/app-file/app-file.ts'
 import {
   type AppHere,
   environmentsOf,
   mergeEnvironment,
+  type ServiceHere,
 } from '@fairlead/model/app-file/merge-environment.ts'
 import { appFilePath, formatProblem, readAppFile } from '@fairlead/model/app-file/read-app-file.ts'
 import type { Command } from '@fairlead/model/app-file/values.ts'
@@ -69,6 +71,37 @@ export function clusterParts(
 /** A text is run by a shell, which it replaces. */
 export function commandWords(command: Command): string[] {
   return typeof command === 'string' ? ['sh', '-c', `exec ${command}`] : [...command]
+}
+
+/** Server groups that stay for a rollback, the serving one included. */
+export const keptGroups = 2
+const usualCanaryPercent = 10
+const usualCanaryMs = 10 * 60_000
+
+/** Steps of a new version of a service, where requests come in and the file wants them. */
+export function canaryOf(
+  { promote }: AppHere,
+  { strategy, hosts }: Pick<ServiceHere, 'strategy' | 'hosts'>,
+): { readonly steps: readonly JsonObject[] } | undefined {
+  if (promote?.canary === undefined || hosts.length === 0 || strategy !== 'redblack')
+    return undefined
+  const {
+    percent = usualCanaryPercent,
+    duration = usualCanaryMs,
+    config,
+  }: Partial<Exclude<typeof promote.canary, { percent: number; config?: never }>> = promote.canary
+  const seconds = duration / 1000
+  const canaryConfig = { canaryConfigName: config, lifetimeDuration: `PT${seconds}S` }
+  const look = config === undefined ? { pauseSeconds: seconds } : { analysis: { canaryConfig } }
+  return { steps: [{ percent, ...look }] }
+}
+
+/** A version that has served before needs no proof. */
+export function withoutCanary(here: AppHere): AppHere {
+  const { promote } = here
+  return promote?.canary === undefined
+    ? here
+    : { ...here, promote: { ...promote, canary: { percent: 100, duration: 0 } } }
 }
 
 /** Names of secrets by variable, with those of databases that run elsewhere. */

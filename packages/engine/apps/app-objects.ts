@@ -8,7 +8,7 @@ import type { Caller } from '@fairlead/ports/caller.ts'
 import type { Infrastructure } from '@fairlead/ports/infrastructure.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
 import type { AppStore, WrittenObject } from './app-store.ts'
-import { appFileSource, type CompiledObject, keyOf } from './compile.ts'
+import { type CompiledObject, keyOf } from './compile.ts'
 
 /**
  * `same`: as the file has it. `drift`: edited elsewhere since it was written, or made by someone else; a deployment keeps it unless it
@@ -246,11 +246,6 @@ async function remove(object: CompiledObject, context: WriteContext): Promise<vo
     await operate(operation, object, ports.infrastructure, as)
   }
   store.dropObject(application, keyOf(object))
-}
-
-/** Whether it was made from an app file, as its own fields say. */
-export function isFromAppFile(present: JsonObject | undefined): boolean {
-  return present?.['source'] === appFileSource
 }
 
 /** Name under which the store has an application. */

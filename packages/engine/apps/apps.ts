@@ -1,12 +1,13 @@
 /** Apps: from the file that a user sends to a run that deploys it, and what is known of them. */
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { isFromAppFile } from '@fairlead/model/app-file/source.ts'
 import { toGroup } from '@fairlead/model/environments/running.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { Engine } from '../orchestration/engine.ts'
 import { clusterOf, secretsOf } from './app-environment.ts'
-import { isFromAppFile, loadPresent } from './app-objects.ts'
+import { loadPresent } from './app-objects.ts'
 import { AppRecords, chooseEnvironment } from './app-records.ts'
 import { isClusterPlace, scaleJob } from './compile-manifests.ts'
 import { AppConnections } from './connections.ts'
@@ -83,10 +84,10 @@ export class Apps {
       return { name, instances, fileInstances: service.instances, group }
     })
     const place = await this.#records.placeOf(here, as)
-    const jobs = changes.flatMap(({ name, instances, group }) => {
+    const jobs = changes.flatMap(({ instances, group }) => {
       if (group === undefined) return []
       return isClusterPlace(place)
-        ? [scaleJob(clusterOf(here, name), instances, place)]
+        ? [scaleJob(group, instances, place)]
         : [resizeJob(group, instances)]
     })
     const task =

@@ -8,8 +8,9 @@ import {
   type ServiceHere,
   usualLimits,
 } from '@fairlead/model/app-file/merge-environment.ts'
+import type { Group } from '@fairlead/model/environments/running.ts'
 import type { AppPlace, ClusterRules } from './account-places.ts'
-import { clusterOf, commandWords, secretsOf } from './app-environment.ts'
+import { canaryOf, clusterOf, commandWords, keptGroups, secretsOf } from './app-environment.ts'
 
 /** A place in a cluster. */
 export type ClusterPlace = AppPlace & { readonly cluster: ClusterRules }
@@ -38,6 +39,8 @@ const selectorLabel = 'app'
 const instanceLabel = 'app.kubernetes.io/instance'
 /** Pods with it get requests of the service. */
 const servedLabel = 'fairlead/service'
+/** Of replica sets: a Deployment of the service would adopt those with the label of its selector. */
+const versionsLabel = 'fairlead/versions-of'
 
 /** Secrets and volumes, then the release, then all services at once. */
 export function manifestStages(here: AppHere, place: ClusterPlace): JsonObject[] {
@@ -68,9 +71,26 @@ export function manifestStages(here: AppHere, place: ClusterPlace): JsonObject[]
         cluster: clusterOf(here, service.name),
         manifests: manifestsOf(here, service, place),
       }),
+      ...canaryFields(here, service),
       requisiteStageRefIds: before,
     })),
   ]
+}
+
+/** The new replica set gets its share of the requests step by step, and goes where a step fails. */
+function canaryFields(here: AppHere, service: ServiceHere): JsonObject {
+  const canary = canaryOf(here, service)
+  if (canary === undefined) return {}
+  const services = [`service ${clusterOf(here, service.name)}`]
+  const options = { maxRemainingAsgs: keptGroups, scaleDown: true }
+  return {
+    stableManifestTimeoutMinutes: Math.ceil(startSecondsOf(service) / 60),
+    trafficManagement: {
+      enabled: true,
+      options: { services, strategy: 'canary', canary, ...options },
+    },
+    rollback: { onFailure: true, destroyLatest: true },
+  }
 }
 
 interface DeployedManifests {
@@ -199,7 +219,9 @@ function manifestsOf(here: AppHere, service: ServiceHere, place: ClusterPlace): 
     ...(listens ? [serviceOf(here, service)] : []),
     ...(hosts.length > 0 ? trafficOf(here, service, place) : []),
     ...(instances > 1 ? [budgetOf(here, service)] : []),
-    deploymentOf(here, service, place),
+    canaryOf(here, service) === undefined
+      ? deploymentOf(here, service, place)
+      : replicaSetOf(here, service, place),
   ]
 }
 
@@ -259,8 +281,13 @@ const rollouts: Readonly<Record<ServiceHere['strategy'], JsonObject>> = {
   'stop-first': { type: 'Recreate' },
 }
 
+/** Until a new instance must be ready. */
+function startSecondsOf({ health }: ServiceHere): number {
+  return pullSeconds + Math.ceil((health?.startMs ?? 60_000) / 1000)
+}
+
 function deploymentOf(here: AppHere, service: ServiceHere, place: ClusterPlace): JsonObject {
-  const { name, command, instances, strategy, health } = service
+  const { name, instances, strategy } = service
   const cluster = clusterOf(here, name)
   const labels = { ...serviceLabels(here, service), [servedLabel]: cluster }
   return objectOf(
@@ -271,20 +298,38 @@ function deploymentOf(here: AppHere, service: ServiceHere, place: ClusterPlace):
       spec: {
         replicas: instances,
         revisionHistoryLimit: 3,
-        progressDeadlineSeconds: pullSeconds + Math.ceil((health?.startMs ?? 60_000) / 1000),
+        progressDeadlineSeconds: startSecondsOf(service),
         strategy: rollouts[strategy],
         selector: { matchLabels: { [selectorLabel]: cluster } },
-        template: podTemplate(here, place, {
-          ...{ name, labels, service },
-          command: command === undefined ? undefined : commandWords(command),
-        }),
+        template: podTemplate(here, place, { name, labels, service, command: wordsOf(service) }),
       },
     },
   )
 }
 
+/** One for each version, beside each other while the new one proves itself. Its label of the Service comes with its share. */
+function replicaSetOf(here: AppHere, service: ServiceHere, place: ClusterPlace): JsonObject {
+  const { name, instances } = service
+  const cluster = clusterOf(here, name)
+  const labels = serviceLabels(here, service)
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: { name: cluster, labels: { ...labelsOf(here, name), [versionsLabel]: cluster } },
+    spec: {
+      replicas: instances,
+      selector: { matchLabels: { [selectorLabel]: cluster } },
+      template: podTemplate(here, place, { name, labels, service, command: wordsOf(service) }),
+    },
+  }
+}
+
+function wordsOf({ command }: ServiceHere): string[] | undefined {
+  return command === undefined ? undefined : commandWords(command)
+}
+
 function cronJobOf(here: AppHere, service: ServiceHere, place: ClusterPlace): JsonObject {
-  const { name, schedule, command } = service
+  const { name, schedule } = service
   return objectOf(
     here,
     service,
@@ -297,7 +342,7 @@ function cronJobOf(here: AppHere, service: ServiceHere, place: ClusterPlace): Js
         jobTemplate: {
           spec: jobSpec(here, place, {
             ...{ name, service, labels: serviceLabels(here, service) },
-            command: command === undefined ? undefined : commandWords(command),
+            command: wordsOf(service),
           }),
         },
       },
@@ -500,7 +545,7 @@ function routesOf(here: AppHere, service: ServiceHere, gateway: string): JsonObj
 
 // --- Removal ----------------------------------------------------------------
 
-const workloadKinds = ['deployment', 'cronJob', 'podDisruptionBudget', 'service']
+const workloadKinds = ['deployment', 'replicaSet', 'cronJob', 'podDisruptionBudget', 'service']
 
 function trafficKind({ cluster: { gateway } }: ClusterPlace): string {
   return gateway === undefined ? 'ingress' : 'HTTPRoute.gateway.networking.k8s.io'
@@ -545,14 +590,47 @@ export function removalStages(former: AppHere, here: AppHere, place: ClusterPlac
           ...(service.listens && !now.listens ? ['service'] : []),
         ]
     if (kinds.length === 0) return []
-    const cluster = clusterOf(former, service.name)
-    const stage = removal(place, {
-      name: `Stop ${cluster}`,
-      kinds,
-      label: selectorLabel,
-      value: cluster,
-    })
-    return [{ refId: `stop-${cluster}`, requisiteStageRefIds, ...stage }]
+    const value = clusterOf(former, service.name)
+    const name = `Stop ${value}`
+    const versions = { name: `${name} (versions)`, kinds: ['replicaSet'], label: versionsLabel }
+    return [
+      { refId: `stop-${value}`, name, kinds, label: selectorLabel },
+      ...(isOther && canaryOf(former, service) !== undefined
+        ? [{ refId: `stop-versions-${value}`, ...versions }]
+        : []),
+    ].map(({ refId, ...what }) => ({
+      ...{ refId, requisiteStageRefIds },
+      ...removal(place, { ...what, value }),
+    }))
+  })
+}
+
+/** For workloads of the other kind, which a service has until its file first wants a canary, or no more. */
+export function otherWorkloadStages(
+  here: AppHere,
+  place: ClusterPlace,
+  groups: readonly Group[],
+): JsonObject[] {
+  return here.services.flatMap((service) => {
+    const value = clusterOf(here, service.name)
+    const isVersioned = canaryOf(here, service) !== undefined
+    const others = groups.filter(
+      ({ cluster, account, serverGroupManagers }) =>
+        cluster === value &&
+        account === place.account &&
+        serverGroupManagers.length > 0 === isVersioned,
+    )
+    if (others.length === 0 || service.schedule !== undefined) return []
+    const [kind, label] = isVersioned
+      ? (['deployment', selectorLabel] as const)
+      : (['replicaSet', versionsLabel] as const)
+    return [
+      {
+        refId: `replace-${value}`,
+        requisiteStageRefIds: [`deploy-${service.name}`],
+        ...removal(place, { name: `Stop the former ${value}`, kinds: [kind], label, value }),
+      },
+    ]
   })
 }
 
@@ -563,13 +641,14 @@ export function removalOf(here: AppHere, place: ClusterPlace): JsonObject {
   return removal(place, { name: `Stop ${value}`, kinds, label: instanceLabel, value })
 }
 
-export function scaleJob(cluster: string, instances: number, place: ClusterPlace): JsonObject {
+export function scaleJob(group: Group, instances: number, place: ClusterPlace): JsonObject {
+  const { cluster = '', name, serverGroupManagers } = group
   return {
     type: 'scaleManifest',
     name: `Scale ${cluster} to ${instances}`,
     ...accountFields(place),
     location: place.region,
-    manifestName: `deployment ${cluster}`,
+    manifestName: serverGroupManagers.length > 0 ? `deployment ${cluster}` : name,
     replicas: instances,
   }
 }
@@ -578,7 +657,7 @@ export function scaleJob(cluster: string, instances: number, place: ClusterPlace
 
 /** @throws {PortError} 400 for what an app on a cluster would lack, naming the key and what to write */
 export function checkClusterApp(here: AppHere, { account, cluster }: ClusterPlace): void {
-  const { services, attach, promote, environment } = here
+  const { services, attach } = here
   const stripped = services.flatMap(({ hosts }) => hosts).find(({ strip }) => strip)
   const long = services
     .map(({ name }) => clusterOf(here, name))
@@ -587,8 +666,6 @@ export function checkClusterApp(here: AppHere, { account, cluster }: ClusterPlac
   const problems = [
     inner &&
       `attach.${inner.name}: Fairlead runs no databases on clusters. Run one elsewhere, and name the secret with its address: attach: { ${inner.name}: { type: ${inner.type}, external: ${inner.variable} } }, and fairlead secret set ${inner.variable}.`,
-    promote?.canary !== undefined &&
-      `promote.canary: apps on clusters have no canary steps. Remove it for ${environment}, or promote by verify and soak.`,
     stripped &&
       cluster.gateway === undefined &&
       `hosts: ${stripped.host}${stripped.path} has strip: true, which an Ingress has not. An operator can set apps.gateway of the account, or serve the path itself.`,

@@ -6,11 +6,14 @@ import type {
   ServiceHere,
   VolumeHere,
 } from '@fairlead/model/app-file/merge-environment.ts'
+import { appFileSource } from '@fairlead/model/app-file/source.ts'
 import type { AppPlace } from './account-places.ts'
 import {
+  canaryOf,
   clusterOf,
   clusterParts,
   commandWords,
+  keptGroups,
   type ReadApp,
   secretsOf,
 } from './app-environment.ts'
@@ -25,11 +28,6 @@ export interface CompiledObject {
   readonly content: JsonObject
 }
 
-/** Marks of objects made from an app file. */
-export const appFileSource = 'app-file'
-
-/** Server groups that stay for a rollback, the serving one included. */
-const keptGroups = 2
 const defaultStartMs = 60_000
 
 /** Identifies an object among those of its app. */
@@ -251,24 +249,13 @@ function toVolume({ name, path, shared }: VolumeHere): JsonObject {
   return { name, path, ...(shared ? { shared } : { writers: 'one' }) }
 }
 
-const usualCanaryPercent = 10
-const usualCanaryMs = 10 * 60_000
-
-/** A canary is a step of the deployment where requests come in. */
-function strategyFields(
-  { promote }: AppHere,
-  { strategy, hosts }: Pick<ServiceHere, 'strategy' | 'hosts'>,
-): JsonObject {
+function strategyFields(here: AppHere, service: ServiceHere): JsonObject {
+  const { strategy } = service
   // A failed one stays, for its output.
   const rollback = { onFailure: true, destroyCanceled: true }
-  if (promote?.canary !== undefined && hosts.length > 0 && strategy === 'redblack') {
-    const { percent = usualCanaryPercent, duration = usualCanaryMs } = promote.canary as {
-      readonly percent?: number | undefined
-      readonly duration?: number | undefined
-    }
-    const steps = [{ percent, pauseSeconds: duration / 1000 }]
-    return { strategy: 'canary', canary: { steps }, maxRemainingAsgs: keptGroups, rollback }
-  }
+  const canary = canaryOf(here, service)
+  if (canary !== undefined)
+    return { strategy: 'canary', canary, maxRemainingAsgs: keptGroups, rollback }
   switch (strategy) {
     case 'redblack':
       return { strategy, maxRemainingAsgs: keptGroups, scaleDown: true, rollback }

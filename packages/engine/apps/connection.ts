@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { definedOf, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { appFilePath } from '@fairlead/model/app-file/read-app-file.ts'
+import { appFileSource, isFromAppFile } from '@fairlead/model/app-file/source.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { RevisionOrder } from '../orchestration/app-revisions.ts'
-import { isFromAppFile } from './app-objects.ts'
-import { appFileSource, type CompiledObject } from './compile.ts'
+import type { CompiledObject } from './compile.ts'
 
 export interface Connection {
   /** Address of the Git repository. */

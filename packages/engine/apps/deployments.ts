@@ -1,22 +1,17 @@
 /** Runs of apps: deployments, rollbacks, promotions, and restarts for new secrets. */
-import {
-  definedOf,
-  type JsonObject,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { definedOf, type JsonObject, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
+import { type Group, toGroup } from '@fairlead/model/environments/running.ts'
 import { toAppBuildStage } from '@fairlead/ports/app-builds.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { AppPlace } from './account-places.ts'
-import { type ReadApp, secretsOf } from './app-environment.ts'
+import { type ReadApp, secretsOf, withoutCanary } from './app-environment.ts'
 import { writeObjects } from './app-objects.ts'
 import { type AppRecords, chooseEnvironment, versionOf } from './app-records.ts'
 import type { AppRun, AppRunKind } from './app-store.ts'
 import { deploymentStages } from './compile.ts'
-import { isClusterPlace, removalStages } from './compile-manifests.ts'
+import { isClusterPlace, otherWorkloadStages, removalStages } from './compile-manifests.ts'
 import { type AppOrder, type AppPlans, toPlanView } from './plans.ts'
 import { servingClusters, stopStages, withConstraints } from './run-stages.ts'
 export interface DeploymentOrder extends AppOrder {
@@ -170,10 +165,15 @@ export class AppDeployments {
         (cluster) => !servingClusters(former).includes(cluster),
       )
       const stops = isClusterPlace(place)
-        ? removalStages(current, former, place)
+        ? [
+            ...removalStages(current, former, place),
+            ...otherWorkloadStages(former, place, await this.#groupsOf(application, as)),
+          ]
         : stopStages({ here: former, place, clusters: extra })
       const stages = [
-        ...deploymentStages(former, place).filter(({ refId }) => refId !== 'release'),
+        ...deploymentStages(withoutCanary(former), place).filter(
+          ({ refId }) => refId !== 'release',
+        ),
         ...stops,
       ].map(withoutRelease)
       const run = await this.#records.start(
@@ -274,13 +274,19 @@ export class AppDeployments {
       .environments.find((each) => each.environment === environment)
     // What runs in another account goes on until the user ends it.
     if (before === undefined || before.account !== here.account) return []
-    if (isClusterPlace(place)) return removalStages(before, here, place)
+    const groups = await this.#groupsOf(application, as)
+    if (isClusterPlace(place))
+      return [...removalStages(before, here, place), ...otherWorkloadStages(here, place, groups)]
     const gone = servingClusters(before).filter(
       (cluster) => !servingClusters(here).includes(cluster),
     )
-    const groups = await this.#records.context.ports.infrastructure.serverGroups(application, as)
-    const present = new Set(groups.map((group) => textOf(group['cluster'])))
+    const present = new Set(groups.map(({ cluster }) => cluster))
     return stopStages({ here, place, clusters: gone.filter((cluster) => present.has(cluster)) })
+  }
+
+  async #groupsOf(application: string, as: Caller): Promise<Group[]> {
+    const { infrastructure } = this.#records.context.ports
+    return (await infrastructure.serverGroups(application, as)).map(toGroup)
   }
 
   /** Versions that were deployed to the environment and whose images are there, the newest first. */

@@ -2,6 +2,7 @@
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
+import { isFromAppFile } from '@fairlead/model/app-file/source.ts'
 import {
   isTemplateInstance,
   referenceOf,
@@ -25,7 +26,7 @@ const mostVersions = 100
 
 /**
  * The user who gave the pipeline its present content, and the one who saved its template: what a trigger starts, each of them could start.
- * `anonymous` where existing rules give rights to that name, or the pipeline does not tell.
+ * `anonymous` where existing rules give rights to that name, unless an app file made the pipeline, or the pipeline does not tell.
  *
  * @see docs/contracts/events.md#user-of-a-run
  */
@@ -37,7 +38,7 @@ export async function automaticUserOf(
   if (
     authorization !== true ||
     permissions === undefined ||
-    !actsForSaver(permissions, context.isNewData)
+    !(isFromAppFile(pipeline) || actsForSaver(permissions, context.isNewData))
   )
     return anonymous
   const savers = [await authorOf(context, pipeline)]

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
+import { Agent } from 'node:https'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { RoutingTable } from '../../../packages/agent/front/routing.ts'
 import { keyPairOf } from '../../support/self-signed.ts'
 import { getStream, openFront } from './support.ts'
 
@@ -23,6 +25,53 @@ test('app-scenario 86: applications share ports by host, and the longest path wi
     ['blog.example', '/api', 'blog /api'],
   ] as const)
     assert.equal((await rig.getSecurely(host, path)).body, body)
+})
+
+test('app-scenario 97: a host among 500 costs a request what one alone does', async (t) => {
+  const hosts = Array.from({ length: 500 }, (_, index) => `host${index}.example`)
+  /** Rules that are looked at for the last of so many hosts. */
+  const looksAmong = (count: number) => {
+    let looks = 0
+    const table = new RoutingTable(
+      hosts.slice(-count).map((host) => ({
+        host,
+        get path() {
+          looks++
+          return '/'
+        },
+        target: host,
+      })),
+    )
+    looks = 0
+    assert.equal(table.find('host499.example', '/shop?a=b'), 'host499.example')
+    return looks
+  }
+  assert.deepEqual([looksAmong(1), looksAmong(500)], [1, 1])
+
+  const rig = await openFront(t, [{ owner: 'shop', rules: hosts.map((host) => ({ host })) }])
+  for (const host of [hosts[0], hosts[250], hosts[499]] as string[])
+    assert.equal((await rig.get(host, '/x')).body, 'shop /x')
+  assert.equal((await rig.get('host500.example')).status, 404)
+})
+
+test('app-scenario 138: one connection and one handshake serve many requests, the next one resumes', async (t) => {
+  const rig = await openFront(t, [{ owner: 'shop', rules: [{ host: 'shop.example' }] }])
+  rig.apply([rig.certify('shop.example')])
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => agent.destroy())
+  let handshakes = 0
+  agent.on('keylog', (line: Buffer) => {
+    if (line.toString().startsWith('SERVER_HANDSHAKE_TRAFFIC_SECRET')) handshakes++
+  })
+  for (let count = 0; count < 50; count++)
+    assert.equal((await rig.getSecurely('shop.example', `/${count}`, { agent })).status, 200)
+  assert.equal(handshakes, 1)
+
+  const servername = 'shop.example'
+  const first = await rig.handshake({ servername, maxVersion: 'TLSv1.2' })
+  const session = first.getSession() ?? assert.fail('a session')
+  const second = await rig.handshake({ servername, session, maxVersion: 'TLSv1.2' })
+  assert.ok(second.isSessionReused())
 })
 
 test('app-scenario 89: a host is the same in any form, and an unknown one gets no page', async (t) => {

@@ -65,7 +65,7 @@ export function checkCanaryManifests(manifests: readonly JsonObject[], context: 
   ])
 }
 
-/** Notes about the deployed replica set and the one that serves beside it. */
+/** Notes about the deployed replica set and the one that serves beside it; those of Deployments keep their number of replicas. */
 export async function canaryNotes(context: TaskContext, deployed: JsonObject): Promise<JsonObject> {
   const fields = accountFields(context.stage)
   const { name, namespace: region } = readObject(deployed).metadata
@@ -79,7 +79,10 @@ export async function canaryNotes(context: TaskContext, deployed: JsonObject): P
   }
   const groups = await groupsIn(context, place, region)
   const [source] = newestFirst(
-    groups.filter((group) => !group.isDisabled && group.name !== created),
+    groups.filter(
+      ({ isDisabled, name: other, serverGroupManagers }) =>
+        !isDisabled && other !== created && serverGroupManagers.length === 0,
+    ),
   )
   return canaryNote.as({
     ...fields,

@@ -118,6 +118,8 @@ async function findOld(
   const old = names
     .filter((name) => !deployed.some((each) => isNamed(each, name)))
     .map((name) => ({ name, group: groups.find((group) => isSame(group.name, name)) }))
+    // What a Deployment controls is its own: it would change it back.
+    .filter(({ group }) => (group?.serverGroupManagers ?? []).length === 0)
     .toSorted((one, other) => (other.group?.createdTime ?? 0) - (one.group?.createdTime ?? 0))
   return Promise.all(
     old.map(async ({ name, group }) => ({
