@@ -1,5 +1,6 @@
 /** Routes that read builds: lists, single builds, their files and queue items. */
 
+import { withoutContacts } from '@fairlead/model/environments/commit-authors.ts'
 import type { Build } from '@fairlead/ports/builds.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { userOf } from '@fairlead/ports/requests/request-caller.ts'
@@ -24,7 +25,10 @@ export function mountBuildReads(app: FastifyInstance, builds: BuildService): voi
     app.get(`${path}/*`, handler)
   }
   const itself = () => ''
-  readBuild('/builds/status/:number/:host', itself, (build, as) => builds.build(build, as))
+  readBuild('/builds/status/:number/:host', itself, async (build, as) => {
+    const found = await builds.build(build, as)
+    return found && withoutContacts(found)
+  })
   readBuild('/builds/artifacts/:number/:host', itself, (build, as) =>
     builds.artifacts(build, undefined, as),
   )
@@ -49,7 +53,8 @@ export function mountBuildReads(app: FastifyInstance, builds: BuildService): voi
   )
   const listBuilds = async (request: FastifyRequest) => {
     const job = jobOf(request)
-    return found(await serverOf(request, builds).builds(job, userOf(request)), `job "${job}"`)
+    const listed = await serverOf(request, builds).builds(job, userOf(request))
+    return found(listed, `job "${job}"`).map(withoutContacts)
   }
   app.get('/builds/all/:host', listBuilds)
   app.get('/builds/all/:host/*', listBuilds)
@@ -58,10 +63,8 @@ export function mountBuildReads(app: FastifyInstance, builds: BuildService): voi
     const [after = 0, until = 0] = ['after', 'until'].map((name) =>
       toNumber(requiredQuery(request, name)),
     )
-    return found(
-      await server.changes?.(job, { after, until }, userOf(request)),
-      `list of changes of "${job}"`,
-    )
+    const scm = await server.changes?.(job, { after, until }, userOf(request))
+    return withoutContacts({ scm: found(scm, `list of changes of "${job}"`) }).scm
   }
   app.get('/builds/changes/:host', listChanges)
   app.get('/builds/changes/:host/*', listChanges)

@@ -1,7 +1,7 @@
 /** Home: what waits for the reader, what runs, what failed, and what was deployed. */
 
 import { sameCauseKey } from '@fairlead/base/causes/same-cause.ts'
-import { scalarOf } from '@fairlead/base/json/values.ts'
+import { objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { labelOf } from '@fairlead/model/environments/images.ts'
 import { inOrder } from '@fairlead/model/environments/order.ts'
 import type { ComponentChildren, VNode } from 'preact'
@@ -122,9 +122,13 @@ export function Home({ query }: ScreenProps) {
 export function NotificationCentre() {
   const name = user.value?.username
   const { active, own, failed, succeeded } = useRuns(name, false)
-  const concerning = useLive(searchPath, name ? search({ text: name, size: 30 }) : undefined, {
-    refresh: 'steady',
-  })
+  const concerning = useLive(
+    searchPath,
+    name ? search({ concernsMe: true, size: 30 }) : undefined,
+    {
+      refresh: 'steady',
+    },
+  )
   const bodyOf = ({ reading }: Runs) => reading.value.body ?? []
   const isLater = (one: Execution, other: Execution) =>
     (other.buildTime ?? 0) - (one.buildTime ?? 0)
@@ -166,7 +170,9 @@ export function NotificationCentre() {
 
 function stateRow(run: Execution) {
   const status = statusOf(run)
-  const about = <Name text={(isFailure(run) && causeOf(run)) || status.word} max={120} />
+  const back = objectsOf(run.systemNotifications).findLast(({ group }) => group === 'rollback')
+  const why = scalarOf(back?.['message']) ?? (isFailure(run) && causeOf(run))
+  const about = <Name text={why || status.word} max={120} />
   return <Row run={run} status={status} about={about} end={<Time at={run.buildTime} />} />
 }
 

@@ -17,7 +17,12 @@ const results: Readonly<Record<string, string>> = {
   action_required: 'NOT_BUILT',
 }
 
-const toCommit = shape({ message: textOf, timestamp: textOf, committer: shape({ name: textOf }) })
+const toCommit = shape({
+  message: textOf,
+  timestamp: textOf,
+  committer: shape({ name: textOf }),
+  author: shape({ email: textOf }),
+})
 
 export type WorkflowRun = ShapeOf<typeof toRun>
 export const toRun = shape({
@@ -91,6 +96,7 @@ function toRevision(
     branch,
     sha1,
     committer: commit.committer.name ?? starter.login,
+    contact: commit.author.email && commit.author,
     message: commit.message ?? title,
     timestamp: commit.timestamp,
     compareUrl: web && `${web}/commit/${sha1}`,

@@ -29,6 +29,7 @@ export const toPipelines = list(toPipeline)
 
 const toCommit = shape({
   committer: [textOf, 'committer_name'],
+  contact: [(email) => (textOf(email) === undefined ? undefined : { email }), 'author_email'],
   message: textOf,
   timestamp: [textOf, 'committed_date'],
   compareUrl: [textOf, 'web_url'],

@@ -17,7 +17,7 @@ const listedFields = [
 ].join(',')
 
 const testCounts = 'failCount,skipCount,totalCount,urlName'
-const changes = 'items[commitId,msg,timestamp,author[fullName]]'
+const changes = 'items[commitId,msg,timestamp,author[fullName],authorEmail]'
 
 export const buildsTree = `builds[${listedFields},actions[${testCounts}]]`
 
@@ -38,6 +38,7 @@ const toCommit = shape({
   message: [textOf, 'msg'],
   timestamp: (ms) => maybe((value) => new Date(Number(value)).toISOString())(numberOf(ms)),
   author: shape({ fullName: textOf }),
+  authorEmail: textOf,
 })
 const toChangeSet = shape({ items: list(toCommit) })
 
@@ -152,6 +153,8 @@ export function toChanges(build: JenkinsBuild): JsonObject[] {
 
 function commitsOf({ changeSet, changeSets }: JenkinsBuild) {
   return [changeSet, ...changeSets].flatMap(({ items }) =>
-    items.map(({ author, ...commit }) => definedOf({ ...commit, committer: author.fullName })),
+    items.map(({ author, authorEmail: email, ...commit }) =>
+      definedOf({ ...commit, committer: author.fullName, contact: email && { email } }),
+    ),
   )
 }

@@ -73,6 +73,7 @@ export interface BuildCommit {
   readonly sha1: string
   readonly branch: string | undefined
   readonly committer: string
+  readonly email?: string | undefined
   readonly message: string
   readonly timestampMs: number
   readonly remoteUrl: string

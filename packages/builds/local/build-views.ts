@@ -73,6 +73,7 @@ export function toBuildView(build: StoredBuild, host: string): ListedBuild {
           branch: commit.branch,
           sha1: commit.sha1,
           committer: commit.committer,
+          contact: commit.email && { email: commit.email },
           message: commit.message,
           timestamp: new Date(commit.timestampMs).toISOString(),
           remoteUrl: commit.remoteUrl,

@@ -307,9 +307,10 @@ function toStored({
   sha1,
   branch,
   committer,
+  email,
   message,
   timestampMs,
   remoteUrl,
 }: FetchedCommit): BuildCommit {
-  return { sha1, branch, committer, message, timestampMs, remoteUrl }
+  return { sha1, branch, committer, email, message, timestampMs, remoteUrl }
 }

@@ -22,6 +22,8 @@ export interface FetchedCommit {
   /** Undefined where the revision is no branch. */
   readonly branch: string | undefined
   readonly committer: string
+  /** Of the author. */
+  readonly email?: string | undefined
   readonly message: string
   /** Milliseconds since the epoch. */
   readonly timestampMs: number
@@ -132,8 +134,8 @@ export class RepositoryReader {
     await git('update-ref', `refs/heads/${buildBranch}`, sha1)
     // It names the address, and the build gets the repository.
     await rm(join(bare, 'FETCH_HEAD'), { force: true })
-    const format = ['%an', '%ct', '%B'].join(separator)
-    const [committer = '', seconds = '0', message = ''] = (
+    const format = ['%an', '%ae', '%ct', '%B'].join(separator)
+    const [committer = '', email, seconds = '0', message = ''] = (
       await git('log', '-1', `--format=${format}`, sha1)
     ).split('\0')
     return {
@@ -143,6 +145,7 @@ export class RepositoryReader {
         revision === undefined ||
         (branch !== undefined && branch === usual?.replace(/^refs\/heads\//, '')),
       committer,
+      email: email || undefined,
       message: message.trim().slice(0, maxMessageLength),
       timestampMs: Number(seconds) * 1000,
       remoteUrl: withoutUserinfo(repository.url),

@@ -35,6 +35,7 @@ export interface Commit {
     /** Its first line. */
     readonly message: string
     readonly author: string
+    readonly email: string
     readonly timestamp: string
     /** Undefined: none is checked out, or another revision is meant. */
     readonly branch: string | undefined
@@ -75,16 +76,16 @@ export async function listFolder(folder: string): Promise<ListedFolder> {
 /** Undefined: the folder is in no repository, or the repository has no commit. */
 export async function findCommit(folder: string, revision = 'HEAD'): Promise<Commit | undefined> {
   try {
-    const format = ['--no-patch', '--format=%H%n%an%n%cI%n%s']
+    const format = ['--no-patch', '--format=%H%n%an%n%ae%n%cI%n%s']
     const shown = await git(folder, ['show', ...format, `${revision}^{commit}`])
-    const [sha = '', author = '', timestamp = '', message = ''] = shown.split('\n')
+    const [sha = '', author = '', email = '', timestamp = '', message = ''] = shown.split('\n')
     const branch = revision === 'HEAD' ? await git(folder, ['branch', '--show-current']) : ''
     const isDirty =
       revision === 'HEAD' && (await git(folder, ['status', '--porcelain', '--', '.'])).trim() !== ''
     return {
       sha,
       isDirty,
-      details: { message, author, timestamp, branch: branch.trim() || undefined },
+      details: { message, author, email, timestamp, branch: branch.trim() || undefined },
     }
   } catch {
     return undefined

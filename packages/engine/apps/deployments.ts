@@ -29,7 +29,7 @@ export interface DeploymentOrder extends AppOrder {
 
 /** As Git tells them. */
 type CommitDetails = Readonly<
-  Partial<Record<'message' | 'author' | 'branch' | 'timestamp', string | undefined>>
+  Partial<Record<'message' | 'author' | 'email' | 'branch' | 'timestamp', string | undefined>>
 >
 
 export interface RollbackOrder {
@@ -347,10 +347,11 @@ function after(first: readonly JsonObject[], stages: readonly JsonObject[]): Jso
 /** As build services report commits. */
 function describeCommit({ commit, commitDetails = {}, branch }: DeploymentOrder) {
   if (commit === undefined) return undefined
-  const { author: committer, branch: checkedOut = branch, ...details } = commitDetails
+  const { author: committer, email, branch: checkedOut = branch, ...details } = commitDetails
   return definedOf({
     ...details,
     committer,
+    contact: email && { email },
     branch: checkedOut,
     sha1: commit.replace('-dirty', ''),
   })

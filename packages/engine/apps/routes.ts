@@ -30,6 +30,7 @@ const DeploymentRequest = PlanRequest.extend({
     z.object({
       message: optional(z.string()),
       author: optional(z.string()),
+      email: optional(z.string()),
       branch: optional(z.string()),
       timestamp: optional(z.string()),
     }),

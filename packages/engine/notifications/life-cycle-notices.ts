@@ -34,6 +34,7 @@ const toEntry = shape({
   when: (value): readonly string[] =>
     typeof value === 'string' ? value.split(/[\s,]+/) : textsOf(value),
   cc: textOf,
+  shownAs: textOf,
   customBody: textOf,
   customMessage: textOf,
   customSubject: textOf,
@@ -202,7 +203,7 @@ function toDelivery(
   { links, now }: NoticeParts,
 ): NoticeDelivery {
   const { application, execution, stage, phase } = occasion
-  const { type, cc } = entry
+  const { type, cc, shownAs } = entry
   const address = entry.address.trim()
   const { id, name } = execution
   const link =
@@ -220,6 +221,7 @@ function toDelivery(
     link,
     address,
     cc,
+    shownAs,
     commit: commitOf(execution.trigger),
     time: now,
   })

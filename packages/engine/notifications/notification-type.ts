@@ -72,6 +72,8 @@ export interface Notice {
   readonly link?: string
   readonly address: string
   readonly cc?: string
+  /** In place of the address, which its readers are not to see. */
+  readonly shownAs?: string
   readonly commit?: TriggerCommit
   /** Milliseconds since the epoch. */
   readonly time: number

@@ -222,7 +222,7 @@ export class Notifier {
     const facts = {
       notification: notice.id,
       type,
-      to: shownAddress(notice.address),
+      to: notice.shownAs ?? shownAddress(notice.address),
       execution: notice.execution?.id,
     }
     if (outcome.status !== 'delivered')

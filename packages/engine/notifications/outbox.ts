@@ -145,12 +145,12 @@ export class Outbox {
   /** What became of the notifications of an execution, for its readers. */
   deliveriesOf(executionId: string): JsonObject[] {
     return this.#ofExecution.all(executionId).map((row) => {
-      const { occasion, stage } = parseJson(String(row['notice'])) as unknown as Notice
+      const { occasion, stage, shownAs } = parseJson(String(row['notice'])) as unknown as Notice
       const status = String(row['status'])
       return definedOf({
         id: row['id'],
         type: row['type'],
-        address: shownAddress(String(row['address'])),
+        address: shownAs ?? shownAddress(String(row['address'])),
         when: occasion,
         stageId: stage?.id,
         status,

@@ -11,6 +11,7 @@ import type { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import type { AppRevisions } from './app-revisions.ts'
 import type { ExpressionAnswers } from './expressions/answers.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
+import type { Execution } from './model.ts'
 import type { StageTypes } from './stages/stage-type.ts'
 import type { ExecutionStore } from './store.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
@@ -46,7 +47,7 @@ export interface EngineOptions {
   secrets: SecretValues
   /** The name of a service in messages. */
   /** What notifications may follow from: `note` is called in the transaction in which events happen, `send` after it. */
-  notices: { note(events: readonly LifeCycleEvent[]): void; send(): void }
+  notices: { note(events: readonly LifeCycleEvent[]): readonly Execution[]; send(): void }
   /** Called once the transaction in which the events happened is on disk. */
   publish: (events: readonly LifeCycleEvent[]) => void
 }

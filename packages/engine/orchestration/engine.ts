@@ -132,16 +132,17 @@ export class Engine implements EngineParts {
     if (this.#pacer.isRunning) this.#watchClock()
     const turn = createTurn(this.options, this.answers)
     const unit = new UnitOfWork(turn, this.options, this.isInFlight)
-    const { result, touched } = this.options.commits.transact(() => {
+    const { result, touched, told } = this.options.commits.transact(() => {
       const result = work(unit)
       const touched = unit.finish()
-      this.options.notices.note(turn.events)
-      return { result, touched }
+      const told = this.options.notices.note(turn.events)
+      return { result, touched, told }
     })
     this.#pacer.schedule(touched, turn.now)
     unit.report((execution, isRemoved) =>
       this.changes.note(execution, isRemoved ? undefined : () => summaryOf(execution)),
     )
+    for (const run of told) this.changes.note(run, () => summaryOf(run))
     this.#countEnds(turn.events)
     if (turn.events.length > 0)
       this.options.commits.whenStored(() => this.options.publish(turn.events))

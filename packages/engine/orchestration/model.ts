@@ -4,6 +4,7 @@
  */
 import { shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { type CommitAuthor, distinctAuthors } from '@fairlead/model/environments/commit-authors.ts'
 import type { Status } from './statuses.ts'
 
 export type ExecutionType = 'PIPELINE' | 'ORCHESTRATION'
@@ -149,6 +150,8 @@ interface ExecutionNotes {
   secrets?: readonly string[]
   /** What its definition refers to as `secret:…`; other texts refer to nothing. */
   references?: AuthoredReferences
+  /** Who has written the commits that it began with, has built, or has rolled back. */
+  authors?: readonly CommitAuthor[]
   /** The user who cancelled it, or what started it; it cancels only what this user may control. */
   cancelFor?: string
   /** Work that outlives the state change that caused it; done at least once. */
@@ -218,6 +221,13 @@ export function notify(
     ...execution.systemNotifications,
     { createdAt, group, message, closed: false },
   ]
+}
+
+const mostAuthors = 200
+
+export function noteAuthors({ engine }: Execution, authors: readonly CommitAuthor[]): void {
+  if (authors.length === 0) return
+  engine.authors = distinctAuthors([...(engine.authors ?? []), ...authors]).slice(-mostAuthors)
 }
 
 /** How an execution has ended that could not start. */

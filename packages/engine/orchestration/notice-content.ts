@@ -10,6 +10,7 @@ import {
   textOf,
   textsOf,
 } from '@fairlead/base/json/values.ts'
+import type { CommitAuthor } from '@fairlead/model/environments/commit-authors.ts'
 import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
 import type { Announcement } from '@fairlead/ports/events.ts'
 import { executionScope } from './expressions/scopes.ts'
@@ -20,21 +21,28 @@ import { graphOf } from './machine/graph.ts'
 import type { Execution, Stage } from './model.ts'
 import { executionSecretsOf, maskCopies, maskExecution, maskIn } from './secrets.ts'
 
+interface Told {
+  /** In place of those of the run: of the commits that a rollback takes out of service. */
+  readonly authors?: readonly CommitAuthor[]
+}
+
 /** An event, or a judgment that begins or is given. */
-export type Notification =
-  | {
-      readonly kind: 'event'
-      readonly level: 'pipeline'
-      readonly phase: string
-      readonly stageId?: undefined
-    }
-  | {
-      readonly kind: 'event'
-      readonly level: 'stage' | 'rollback'
-      readonly phase: string
-      readonly stageId: string
-    }
-  | { readonly kind: 'judgment'; readonly occasion: string; readonly stageId: string }
+export type Notification = Told &
+  (
+    | {
+        readonly kind: 'event'
+        readonly level: 'pipeline'
+        readonly phase: string
+        readonly stageId?: undefined
+      }
+    | {
+        readonly kind: 'event'
+        readonly level: 'stage' | 'rollback'
+        readonly phase: string
+        readonly stageId: string
+      }
+    | { readonly kind: 'judgment'; readonly occasion: string; readonly stageId: string }
+  )
 
 export interface RunNoticeParts {
   readonly id: string
@@ -169,7 +177,7 @@ const toRollback = shape({
 })
 
 /** What was rolled back, to what, by whom and why. */
-function rollbackBy(execution: Execution, { context }: Stage) {
+export function rollbackBy(execution: Execution, { context }: Stage) {
   const { account, manifestName, reason, rollbackContext, images } = toRollback(
     maskIn(context, executionSecretsOf(execution)),
   )
@@ -186,10 +194,30 @@ function evaluated(execution: Execution, { notice, records, now }: RunNoticePart
   const place = { execution: masked, stage: graphOf(masked).find(notice.stageId ?? '') }
   const secrets = executionSecretsOf(execution)
   const { value } = evaluateTree({ entries }, { scope: executionScope(place), now })
-  return value.entries.map((entry) => ({
-    ...maskCopies(entry, secrets),
-    ...definedOf({ address: entry['address'], cc: entry['cc'] }),
-  }))
+  const told = notice.authors ?? execution.engine.authors ?? []
+  return value.entries.flatMap((entry) => {
+    const masked = maskCopies(entry, secrets)
+    const { address, cc, type } = entry
+    if (address !== forAuthors || type !== 'email')
+      return [{ ...masked, ...definedOf({ address, cc }) }]
+    return mailAddressesOf(told).map((each) => ({
+      ...masked,
+      ...definedOf({ cc }),
+      address: each,
+      shownAs: forAuthors,
+    }))
+  })
+}
+
+/** Address of an e-mail to whoever has written the commits. */
+const forAuthors = 'authors'
+
+/** Without those that take no mail, as code hosts give to people who hide their own. */
+function mailAddressesOf(authors: readonly CommitAuthor[]): string[] {
+  const addresses = authors.flatMap(({ email }) => email?.toLowerCase() ?? [])
+  return [...new Set(addresses)].filter(
+    (each) => /^[^\s,<>@]+@[^\s,<>@]+$/.test(each) && !/no-?reply/.test(each),
+  )
 }
 
 interface JudgmentParts {

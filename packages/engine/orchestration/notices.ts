@@ -11,13 +11,22 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { isPassing } from '@fairlead/base/port-error.ts'
 import type { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import { timeOfUlid } from '@fairlead/base/storage/ulid.ts'
+import { distinctAuthors } from '@fairlead/model/environments/commit-authors.ts'
 import { singleRollbackTypes } from '@fairlead/model/environments/delivery.ts'
 import { type Caller, itself } from '@fairlead/ports/caller.ts'
 import type { Announcement } from '@fairlead/ports/events.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { LifeCycleEvent } from './machine/turn.ts'
-import { announcementsOf, type Notification, notificationsOf } from './notice-content.ts'
+import { type Execution, notify } from './model.ts'
+import {
+  announcementsOf,
+  type Notification,
+  notificationsOf,
+  rollbackBy,
+} from './notice-content.ts'
+import { rolledBackRuns } from './rolled-back.ts'
+import { isComplete } from './statuses.ts'
 import type { ExecutionStore } from './store.ts'
 
 export const noticeMigrations = [
@@ -69,22 +78,49 @@ export class Notices {
     this.#backOff.cancel()
   }
 
-  /** Called in the transaction in which the events happen. */
-  note(events: readonly LifeCycleEvent[]): void {
+  /** Called in the transaction in which the events happen. @returns other runs that it has changed */
+  note(events: readonly LifeCycleEvent[]): Execution[] {
+    const changed: Execution[] = []
     const { ports, nextId } = this.#options
     const known = new Map<string, JsonObject[] | undefined>()
     for (const event of events) {
       const { application } = event.execution
       for (const notice of noticesOf(event, !ports.events.takesLifeCycle)) {
+        const told = this.#tellAuthors(event, notice, changed)
         if (!known.has(application))
           known.set(application, ports.definitions.notificationsAtHand(application))
         const records = known.get(application)
         if (records !== undefined && notificationsOf(event.execution, notice, records).length === 0)
           continue
         this.#sql
-          .run`INSERT INTO orchestration_notices VALUES (${nextId()}, ${event.execution.id}, ${formatJson(notice)})`
+          .run`INSERT INTO orchestration_notices VALUES (${nextId()}, ${event.execution.id}, ${formatJson(told)})`
         this.#hasMore = true
       }
+    }
+    return changed
+  }
+
+  /** Runs whose versions a rollback has taken out of service say so. */
+  #tellAuthors(
+    { execution, stage }: LifeCycleEvent,
+    notice: Notification,
+    changed: Execution[],
+  ): Notification {
+    if (stage === undefined || notice.kind !== 'event' || notice.level !== 'rollback') return notice
+    const { store, now } = this.#options
+    const { from = '', to, account, user, reason } = rollbackBy(execution, stage)
+    const runs = rolledBackRuns(store, execution.application, { from, to })
+    const place = `${to === undefined ? '' : ` to ${to}`}${account === undefined ? '' : ` in ${account}`}`
+    const by = `${user === undefined ? '' : ` by ${user}`}${reason === undefined ? '' : `: ${reason}`}`
+    for (const run of runs) {
+      if (run.id === execution.id || !isComplete(run.status)) continue
+      notify(run, `${from} was rolled back${place}${by}`, now(), 'rollback')
+      store.save(run, undefined)
+      changed.push(run)
+    }
+    return {
+      ...notice,
+      authors: distinctAuthors(runs.flatMap(({ engine }) => engine.authors ?? [])),
     }
   }
 

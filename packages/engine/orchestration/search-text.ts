@@ -18,6 +18,7 @@ const toVersions = shape({
   version: toAny,
   action: toAny,
   buildInfo: shape({ number: toAny, scm: toAny }),
+  commit: shape({ message: toAny, author: toAny }),
   artifacts: list(shape({ name: toAny, version: toAny, reference: toAny })),
 })
 
@@ -45,10 +46,11 @@ export function searchTextOf(execution: Execution): string {
   const parameters = Object.entries(trigger.parameters).map(
     ([key, value]) => `${key}=${textFor(value)}`,
   )
-  const { buildInfo, artifacts, ...versions } = toVersions(trigger)
+  const { buildInfo, artifacts, commit, ...versions } = toVersions(trigger)
   const found = [
     name,
     ...Object.values(versions),
+    ...Object.values(commit),
     buildInfo.number,
     ...artifacts.flatMap(Object.values<unknown>),
     ...new Set([trigger, ...stages.map(({ context }) => context)].flatMap(contentOf)),
@@ -64,10 +66,14 @@ export const searchMarks = {
   type: (type: string) => `trigger ${type}`,
   event: (id: string) => `event ${id}`,
   name: (name: string) => `name ${name}`,
+  author: (key: string) => `author ${key.trim().toLowerCase()}`,
 }
 
 /** @param text Of `searchTextOf` */
-export function searchMarksOf({ name, trigger }: Execution, text: string): ReadonlySet<string> {
+export function searchMarksOf(
+  { name, trigger, engine }: Execution,
+  text: string,
+): ReadonlySet<string> {
   const parameters = text
     .split('\n')
     .filter((line) => line.includes('='))
@@ -78,13 +84,26 @@ export function searchMarksOf({ name, trigger }: Execution, text: string): Reado
     ...(typeof type === 'string' ? [searchMarks.type(type)] : []),
     ...(typeof eventId === 'string' ? [searchMarks.event(eventId)] : []),
     ...(typeof name === 'string' ? [searchMarks.name(name)] : []),
+    ...authorMarksOf(engine),
   ])
+}
+
+/** By what the user names of authors may be: their name, their login, their address, or what it has before the `@`. */
+export function authorMarksOf({ authors = [] }: Execution['engine']): string[] {
+  return authors
+    .flatMap(({ name, email, login }) => [name, login, email, email?.split('@')[0]])
+    .flatMap((key) => (key === undefined ? [] : searchMarks.author(key)))
 }
 
 /** Of the parameter among the terms. */
 export function markOfTerms(terms: readonly string[]): string | undefined {
   const [, line] = terms.find((term) => term.startsWith('\n'))?.split('\n') ?? []
   return line === undefined ? undefined : searchMarks.parameter(line)
+}
+
+/** @param keys Lines: names and addresses of one person */
+export function authorMarksFor(keys: string | undefined): readonly string[] {
+  return [...new Set(keys?.split('\n').filter((key) => key !== ''))].map(searchMarks.author)
 }
 
 function textFor(value: unknown): string {

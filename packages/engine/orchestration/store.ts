@@ -12,7 +12,13 @@ import {
   type Stage,
   type Trigger,
 } from './model.ts'
-import { markOfTerms, searchMarks, searchMarksOf, searchTextOf } from './search-text.ts'
+import {
+  authorMarksOf,
+  markOfTerms,
+  searchMarks,
+  searchMarksOf,
+  searchTextOf,
+} from './search-text.ts'
 import { maskExecution } from './secrets.ts'
 import {
   noStages,
@@ -61,6 +67,8 @@ export interface SearchQuery {
   types?: readonly string[]
   /** Of the event that has started it. */
   eventId?: string | undefined
+  /** Marks of authors, of whom one is enough. */
+  authors?: readonly string[]
   /** What its text contains. @see searchTextOf */
   terms?: readonly string[]
 }
@@ -150,9 +158,13 @@ export class ExecutionStore {
     const text = searchTextOf(maskExecution(execution))
     this.#sql
       .run`INSERT INTO orchestration_searched VALUES (${id}, ${execution.trigger.type}, ${text})`
-    for (const mark of searchMarksOf(execution, text))
+    this.#mark(execution, searchMarksOf(execution, text))
+  }
+
+  #mark({ id, application, buildTime }: Execution, marks: Iterable<string>): void {
+    for (const mark of marks)
       this.#sql
-        .run`INSERT INTO orchestration_search_marks VALUES (${application}, ${mark}, ${buildTime}, ${id})`
+        .run`INSERT OR IGNORE INTO orchestration_search_marks VALUES (${application}, ${mark}, ${buildTime}, ${id})`
   }
 
   /** Writes everything but the trigger, which does not change after submission, unless nothing has changed. @returns whether it was written */
@@ -170,9 +182,11 @@ export class ExecutionStore {
       SET status = ${status}, complete = ${Number(isComplete(status))}, start_time = ${startTime ?? null},
         parked_at = ${engine.parkedAt ?? null}, next_due = ${nextDue ?? null}, body = ${body}, revision = ${revision} WHERE id = ${id}`
     this.#note(execution, body, change, revision)
-    if (execution.type === 'PIPELINE' && isComplete(status))
+    if (execution.type === 'PIPELINE' && isComplete(status)) {
       this.#sql
         .run`UPDATE orchestration_searched SET text = ${searchTextOf(maskExecution(execution))} WHERE id = ${id}`
+      this.#mark(execution, authorMarksOf(engine))
+    }
     return true
   }
 
@@ -587,14 +601,15 @@ interface SearchSource {
 
 /** Where a search begins, and the marks that are to be looked for besides. */
 function sourcesOf(query: SearchQuery): readonly [readonly SearchSource[], readonly string[]] {
-  const { user, name, eventId, types = [], terms = [] } = query
+  const { user, name, eventId, types = [], terms = [], authors = [] } = query
   const marks = [
     eventId === undefined ? undefined : searchMarks.event(eventId),
     markOfTerms(terms),
     name === undefined ? undefined : searchMarks.name(name),
   ].filter((mark) => mark !== undefined)
   const [mark] = marks
-  const first = mark === undefined ? types.map(searchMarks.type) : [mark]
+  const first =
+    authors.length > 0 ? authors : mark === undefined ? types.map(searchMarks.type) : [mark]
   if (first.length > 0) {
     const ofUser = user === undefined ? '' : '? IN (run.user, run.trigger_user) AND'
     const sources = first.map(
@@ -606,7 +621,7 @@ function sourcesOf(query: SearchQuery): readonly [readonly SearchSource[], reado
         column: 'marked.application',
       }),
     )
-    return [sources, marks.slice(1)]
+    return [sources, authors.length > 0 ? marks : marks.slice(1)]
   }
   const runs = { at: 'run', values: given(user) }
   if (user === undefined)

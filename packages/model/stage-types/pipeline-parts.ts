@@ -202,7 +202,10 @@ export function notificationFields(of: 'pipeline' | 'stage'): readonly Field[] {
       : ['rollback']
   return [
     text('type', 'How it is sent.', { ...required, choices: channels }),
-    text('address', 'Email address, channel, address of a webhook, or repository.'),
+    text(
+      'address',
+      'Email address, or authors for those of the commits; channel, address of a webhook, or repository.',
+    ),
     textListField('when', 'What it is sent for.', { choices: [...moments, ...others] }),
     choice('level', 'What it is about.', { choices: [of] }),
     json('message', 'Texts by moment, such as {"pipeline.failed": {"text": "…"}}.'),

@@ -70,6 +70,7 @@ const giteaPush = {
     {
       id: after,
       message: 'Webhooks Yay!',
+      author: { name: 'Gitea', email: 'someone@gitea.io', username: 'gitea' },
       added: ['src/new.ts'],
       removed: [],
       modified: ['README.md'],
@@ -288,6 +289,10 @@ test('a pushed tag with a message starts the commit that it leads to', async (t)
     await send(source, { ...body, ...tag, head_commit: null, checkout_sha: null })
   }
   await recording.untilStarts(6)
+  const [first] = recording.starts.map(({ body }) => body['trigger'] as JsonObject)
+  assert.deepEqual(first?.['authors'], [
+    { name: 'Gitea', email: 'someone@gitea.io', login: 'gitea' },
+  ])
   const hashes = recording.starts.map(({ body }) => (body['trigger'] as JsonObject)['hash'])
   assert.deepEqual(hashes, [tagged, after, tagged, after, tagged, after])
 })

@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { createAuthority } from '../../support/authority.ts'
-import { run, startNotifying, untilDeliveries } from './support.ts'
+import { waitFor } from '../../support/wait-until.ts'
+import { createCloudService } from '../orchestration/infrastructure/cloud-service.ts'
+import { executionOf, run, startNotifying, untilDeliveries } from './support.ts'
 
 const pause = { type: 'wait', refId: '1', name: 'Pause', waitTime: 0 }
 const when = ['pipeline.complete']
@@ -213,4 +215,67 @@ test('a refused login names no password', async (t) => {
 
   assert.match(String(failed?.['reason']), /^The mail server refused the login \(535\)/)
   assert.ok(!lines.join('\n').includes('wrong-password-2'))
+})
+
+test('authors of commits that are rolled back get an e-mail, and no reader sees their addresses', async (t) => {
+  const { cert, key, authorities } = await createIdentity()
+  const { mails, port } = await startMailServer(t, { cert, key })
+  const { call } = createCloudService()
+  const backends = await startNotifying(t, { types: email(port, { authorities }), others: call })
+  const place = { cloudProvider: 'local', account: 'dev', credentials: 'dev', region: 'east' }
+  const notifications = [{ type: 'email', address: 'authors', when: ['rollback'] }]
+  const runOf = async (stage: object, trigger: object = {}) => {
+    const id = await run(backends, {
+      notifications,
+      stages: [{ refId: '1', ...place, ...stage }],
+      trigger: { type: 'git', user: 'hook', ...trigger },
+    })
+    await waitFor(
+      async () => {
+        const { status } = await executionOf(backends, id)
+        return status === 'SUCCEEDED' ? true : undefined
+      },
+      `the success of ${JSON.stringify(stage)}`,
+    )
+    return id
+  }
+  const deploy = (imageId: string, ...authors: object[]) => {
+    const capacity = { min: 1, max: 1, desired: 1 }
+    const cluster = { ...place, application: 'shop', stack: 'main', imageId, capacity }
+    return runOf({ type: 'deploy', clusters: [cluster] }, { authors })
+  }
+  await deploy('shop:1', { name: 'Eve', email: 'eve@shop.example' })
+  const bad = await deploy(
+    'shop:2',
+    { name: 'Ann Archer', email: 'Ann@shop.example' },
+    { name: 'Bob', email: '7+bob@users.noreply.example', login: 'bob' },
+  )
+  const back = await runOf({
+    type: 'rollbackServerGroup',
+    rollbackType: 'EXPLICIT',
+    reason: 'slow',
+    rollbackContext: {
+      rollbackServerGroupName: 'shop-main-v001',
+      restoreServerGroupName: 'shop-main-v000',
+    },
+  })
+  const [delivery] = await untilDeliveries(backends, back, { status: 'delivered' })
+  assert.deepEqual(
+    mails.map(({ to }) => to),
+    [['ann@shop.example']],
+  )
+  assert.equal(delivery?.['address'], 'authors')
+  const shown = await executionOf(backends, bad)
+  assert.ok(!JSON.stringify(shown).includes('shop.example'), JSON.stringify(shown))
+  const [notice] = shown['systemNotifications'] as { message: string }[]
+  assert.match(notice?.message ?? '', /^shop:2 was rolled back to shop:1 in dev: slow$/)
+
+  const found = async (...keys: string[]) => {
+    const authors = encodeURIComponent(keys.join('\n'))
+    const path = `/applications/*/pipelines/search?authors=${authors}`
+    return ((await backends.ask('orca', 'GET', path)).body as { id: string }[]).map(({ id }) => id)
+  }
+  for (const keys of [['ann'], ['ann archer', 'ann@shop.example'], ['BOB']])
+    assert.deepEqual(await found(...keys), [bad], keys.join())
+  assert.deepEqual(await found('an'), [])
 })

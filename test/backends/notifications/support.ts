@@ -8,6 +8,7 @@ import { definitionsBackend } from '../../../packages/engine/definitions/definit
 import { createEventsBackend } from '../../../packages/engine/events/events.ts'
 import type { LinkTarget } from '../../../packages/engine/notifications/settings.ts'
 import { orchestrationBackend } from '../../../packages/engine/orchestration-backend.ts'
+import type { CallService } from '../../../packages/ports/service-call.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -19,6 +20,8 @@ interface NotifyingOptions {
   readonly pauses?: Partial<typeof quickPauses>
   readonly dataDir?: string
   readonly log?: (line: Record<string, unknown>) => void
+  /** Answers for the infrastructure. */
+  readonly others?: CallService
   /** Whether addresses of this machine may be called. */
   readonly allowsLocal?: boolean
 }
@@ -26,7 +29,7 @@ interface NotifyingOptions {
 /** Local addresses may be called, as an operator may allow. */
 export function startNotifying(
   t: TestContext,
-  { types, links, pauses, dataDir, log, allowsLocal = true }: NotifyingOptions,
+  { types, links, pauses, dataDir, log, others, allowsLocal = true }: NotifyingOptions,
 ) {
   const notifications = { ...quickPauses, ...pauses }
   const events = createEventsBackend({
@@ -42,6 +45,7 @@ export function startNotifying(
     settings: { notifications: { types, links }, outside },
     ...(dataDir !== undefined && { dataDir }),
     ...(log !== undefined && { log }),
+    ...(others !== undefined && { others }),
   })
 }
 

@@ -104,7 +104,7 @@ test('runs of an older version are found by the same marks', () => {
     VALUES ('r1', 'PIPELINE', 'web', 'SUCCEEDED', 1, 7, '{"name":"Main"}', ?)`).run(
     JSON.stringify(trigger),
   )
-  const execution = { name: 'Main', trigger } as unknown as Execution
+  const execution = { name: 'Main', trigger, engine: {} } as unknown as Execution
   const text = searchTextOf(execution)
   db.prepare("INSERT INTO orchestration_searched VALUES ('r1', 'webhook', ?)").run(text)
   db.exec(orchestrationMigrations[last] ?? '')

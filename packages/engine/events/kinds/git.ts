@@ -1,5 +1,5 @@
 /** Source control: pushes and pull requests, and the triggers that they fire. @see docs/contracts/events.md#git */
-import { asGiven, or, shape } from '@fairlead/base/json/shape.ts'
+import { asGiven, maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, isTrue, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { pushedArtifacts } from '../pushed-artifacts.ts'
 import {
@@ -29,6 +29,8 @@ const toContent = shape({
   branch: asGiven,
   tag: asGiven,
   pathsUnknown: asGiven,
+  commit: maybeObject,
+  authors: asGiven,
   isDeletion: isTrue,
   pollKey: textOf,
   repoProject: textOf,
@@ -77,13 +79,18 @@ export const gitKind: TriggerKind = {
   mismatch: (trigger, event, { patterns }) =>
     describeOtherRef(trigger, event, patterns) ?? describeOtherPaths(trigger, event, patterns),
   fields(trigger, { content }) {
-    const { hash, branch, tag, pathsUnknown } = toContent(content)
+    const { hash, branch, tag, pathsUnknown, commit, authors } = toContent(content)
     return {
       hash,
       branch,
       action: content['action'],
       properties: pick(content, ['number', 'draft', 'state', 'title']),
-      ...definedOf({ tag, pathsUnknown: hasPathConditions(trigger) ? pathsUnknown : undefined }),
+      ...definedOf({
+        tag,
+        pathsUnknown: hasPathConditions(trigger) ? pathsUnknown : undefined,
+        commit,
+        authors,
+      }),
     }
   },
   artifacts: pushedArtifacts,

@@ -2,7 +2,14 @@
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import { inheritSteerers } from '../identity.ts'
-import { type Execution, optionsOf, repeatedKey, type Stage, waitingKey } from '../model.ts'
+import {
+  type Execution,
+  noteAuthors,
+  optionsOf,
+  repeatedKey,
+  type Stage,
+  waitingKey,
+} from '../model.ts'
 import { noteSecrets } from '../secrets.ts'
 import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
@@ -127,6 +134,7 @@ export function applyResult(run: StepRun, result: TaskResult): void {
   turn.recorded += size
   task.engine.calledAt = undefined
   if (result.secrets !== undefined) noteSecrets(execution, result.secrets)
+  if (result.authors !== undefined) noteAuthors(execution, result.authors)
   if (result.promotesTo !== undefined) stage.engine.promotesTo = result.promotesTo
   if (result.from !== undefined) inheritSteerers(execution, result.from)
   mergeResult(stage, result)

@@ -15,7 +15,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Engine } from '../engine.ts'
 import { executionView, unexpandedView } from '../execution-view.ts'
 import type { Trigger } from '../model.ts'
-import { searchTermsOf, searchTextOf } from '../search-text.ts'
+import { authorMarksFor, searchTermsOf, searchTextOf } from '../search-text.ts'
 import { maskExecution } from '../secrets.ts'
 import type { Status } from '../statuses.ts'
 import type { ExecutionKey, ExecutionStore, SearchRow } from '../store.ts'
@@ -37,6 +37,7 @@ type RunSearchQuery = TriggerQuery &
     | 'user'
     | 'parameter'
     | 'text'
+    | 'authors'
     | 'statuses'
     | 'startIndex'
     | 'size'
@@ -281,22 +282,24 @@ async function search(
     oldestFirst: query.reverse?.toLowerCase() === 'true',
     ...times,
     terms,
+    authors: authorMarksFor(query.authors),
   }
   const { store } = engine.options
   const isFound = createRunMatcher(store, query, terms)
-  const found: string[] = []
+  // Who is an author by several marks is one all the same.
+  const found = new Set<string>()
   let [reads, limit] = [0, Math.min(500, startIndex + size)]
   for (let page = store.searchPage(wanted, undefined, limit); page.length > 0; ) {
     for (const row of page.filter(({ matches }) => matches)) {
       if (isFound !== undefined && ++reads % readsPerTurn === 0) await setImmediate()
-      if (isFound?.(row) !== false) found.push(row.id)
-      if (found.length >= startIndex + size) return found.slice(startIndex)
+      if (isFound?.(row) !== false) found.add(row.id)
+      if (found.size >= startIndex + size) return [...found].slice(startIndex)
     }
     await setImmediate()
     limit = Math.min(maxPageSize, 2 * limit)
     page = store.searchPage(wanted, page.at(-1), limit)
   }
-  return found.slice(startIndex)
+  return [...found].slice(startIndex)
 }
 
 /** What the store cannot decide by itself; undefined where it can. A search must not find out what a view masks. */

@@ -10,6 +10,7 @@
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { CallOutside } from '@fairlead/base/outside/call-outside.ts'
 import type { Meter } from '@fairlead/base/regex/meter.ts'
+import type { CommitAuthor } from '@fairlead/model/environments/commit-authors.ts'
 import type { StageDescription } from '@fairlead/model/stage-types/description.ts'
 import type { ApplicationRight } from '@fairlead/ports/access.ts'
 import type { Bakery } from '@fairlead/ports/bakery.ts'
@@ -176,6 +177,8 @@ export interface TaskResult {
   outputs?: JsonObject
   /** Secrets of another execution from which the result comes. */
   secrets?: readonly string[]
+  /** Of the commits that a build has. */
+  authors?: readonly CommitAuthor[]
   /** Another execution from which the result comes: who steered that one has steered this one. */
   from?: Execution
   /** Who may deploy below the stage, from now on; a change of its context does not reach it. */

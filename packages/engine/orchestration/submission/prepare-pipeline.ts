@@ -15,6 +15,7 @@ import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { isExecutionId } from '@fairlead/base/storage/ulid.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
+import { type CommitAuthor, takeAuthors } from '@fairlead/model/environments/commit-authors.ts'
 import { isTemplateInstance } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { readPipeline, withoutNullEntries } from '@fairlead/model/pipelines/definition.ts'
 import { isJudgedLater } from '@fairlead/model/rights/privileged-stages.ts'
@@ -39,7 +40,14 @@ import {
 } from '../expressions/definition-evaluation.ts'
 import { findingsOf, versionOneProblem } from '../findings/findings.ts'
 import { StageError } from '../machine/failure.ts'
-import { type Execution, isFalse, notify, startFailure, type Trigger } from '../model.ts'
+import {
+  type Execution,
+  isFalse,
+  noteAuthors,
+  notify,
+  startFailure,
+  type Trigger,
+} from '../model.ts'
 import { secretsToNote } from '../secrets.ts'
 import { describeFieldProblems } from '../stages/described-fields.ts'
 import { commonParts } from './prepare-task.ts'
@@ -60,6 +68,8 @@ interface Draft {
   /** As its author wrote it, or as its template gives it. */
   readonly given: JsonObject
   readonly trigger: Trigger
+  /** Of the commits that it begins with. */
+  readonly authors?: readonly CommitAuthor[]
   /** With references. */
   readonly stages: readonly JsonObject[]
   /** Why parameters are not what their expressions say, as sentences. */
@@ -83,6 +93,7 @@ const phases: readonly Phase[] = [
   expandInstance,
   referenceStages,
   readReferred,
+  ({ trigger }) => takeAuthors(trigger),
   settleTrigger,
   bindArtifacts,
   checkRunnable,
@@ -334,7 +345,7 @@ function executionFrom(
   { caller, sources }: Start,
   definition = definitionOf(authored),
 ): Execution {
-  const trigger = definition['trigger'] as Trigger
+  const { trigger, authors } = takeAuthors(definition['trigger'] as Trigger)
   const pipeline = toPipeline(definition)
   const id = givenId(definition, sources) ?? sources.nextId()
   const common = commonParts(definition, caller, sources)
@@ -356,6 +367,7 @@ function executionFrom(
     trigger,
     stages: (definition['stages'] as JsonObject[]).map((stage) => stageFrom(stage, sources.nextId)),
   }
+  noteAuthors(execution, [...(authored.authors ?? []), ...authors])
   for (const notice of authored.notices ?? [])
     notify(execution, notice, common.buildTime, 'parameters')
   return execution

@@ -66,6 +66,10 @@ const DeploymentRequest = model('AppDeploymentRequest', {
     .object({
       message: z.string().nullish(),
       author: z.string().nullish(),
+      email: z
+        .string()
+        .nullish()
+        .describe('Of the author, who may be told of rollbacks; no answer has it.'),
       branch: z.string().nullish(),
       timestamp: z.string().nullish().describe('ISO 8601.'),
     })

@@ -16,6 +16,7 @@ import { shape } from '@fairlead/base/json/shape.ts'
 import { isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { pathTo, type QueryValue } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
+import type { User } from '../../http/request-state.ts'
 import { eventStreamType } from '../../live/event-stream.ts'
 import type { LiveSubject } from '../../live/source.ts'
 import { checkDone } from '../../upstreams/answer-form.ts'
@@ -69,6 +70,11 @@ const searchQuery = {
     .optional()
     .describe(
       'Words that its id, application, name, parameters, versions, branch, commits with author and message, build or artifacts contain.',
+    ),
+  concernsMe: flagModel
+    .default(false)
+    .describe(
+      'Of commits that the caller has written: by user name, full name or e-mail address, with which an author may be known.',
     ),
   statuses: maybeText.describe('Comma-separated; all unless given.'),
   startIndex: integer.default(0),
@@ -268,11 +274,17 @@ async function listByIds({ query }: OperationRequest): Promise<StreamedAnswer | 
 }
 
 async function search(request: OperationRequest, { upstreams }: Platform): Promise<unknown> {
-  const { user, parameter, text, trigger, ...query } = request.query
+  const { concernsMe, ...given } = request.query
+  const names = concernsMe === true ? namesOf(request.state.user) : []
+  if (concernsMe === true && names.length === 0) return []
+  const { user, parameter, text = names[0], trigger, ...query } = given
   const path = pathTo`/applications/${request.path['application'] as string}/pipelines/search`
   const isPlain = user === undefined && parameter === undefined && text === undefined
   if (isPlain || upstreams.traitsOf('orca').searchesByText)
-    return new StreamedAnswer('orca', { path, query: request.query })
+    return new StreamedAnswer('orca', {
+      path,
+      query: { ...given, ...(names.length > 0 && { authors: names.join('\n') }) },
+    })
   const wanted = {
     ...(user !== undefined && { user: RegExp.escape(String(user)) }),
     ...parameterPattern(parameter),
@@ -285,6 +297,12 @@ async function search(request: OperationRequest, { upstreams }: Platform): Promi
   return found.filter(
     (execution) => (user === undefined || isOf(execution, user)) && hasText(execution, text),
   )
+}
+
+function namesOf(user: User | undefined): string[] {
+  const { username, email, firstName, lastName } = user ?? {}
+  const whole = [firstName, lastName].filter(Boolean).join(' ')
+  return [username, email, whole].filter((name): name is string => Boolean(name))
 }
 
 function parameterPattern(parameter: QueryValue): JsonObject {

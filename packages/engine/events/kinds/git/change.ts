@@ -1,5 +1,6 @@
 /** Changes of repositories, in the form that git triggers are compared with. @see docs/contracts/events.md#git */
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { CommitAuthor } from '@fairlead/model/environments/commit-authors.ts'
 
 /** What a code host reported; of a pull request, also its number, state and title, and whether it is a draft. */
 export interface GitChange extends JsonObject {
@@ -16,6 +17,10 @@ export interface GitChange extends JsonObject {
   paths?: readonly string[]
   /** Why the files of a push are unknown, as a sentence. */
   pathsUnknown?: string
+  /** Of a push: its last commit, as the host describes it. */
+  commit?: JsonObject
+  /** Who has written its commits, with addresses that no reader sees. */
+  authors?: readonly CommitAuthor[]
   /** Names of the repository, by its addresses. */
   repositories?: readonly string[]
 }

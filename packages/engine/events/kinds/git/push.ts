@@ -17,6 +17,7 @@ import {
   textsOf,
 } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { distinctAuthors, toAuthor } from '@fairlead/model/environments/commit-authors.ts'
 import {
   type GitChange,
   isNoCommit,
@@ -29,14 +30,23 @@ import { repositoryName } from './repository-name.ts'
 
 const text = or(textOf, '')
 
+const commitFields = {
+  id: text,
+  message: textOf,
+  timestamp: textOf,
+  url: textOf,
+  author: toAuthor,
+} as const
+const mostMessage = 5000
+
 type Push = ShapeOf<typeof toPush>
 const toPush = shape({
   ref: text,
   refType: [textOf, 'ref_type'],
   before: text,
   after: text,
-  /** The commit that a pushed tag leads to. */
-  tagged: [shape({ id: text }), 'head_commit'],
+  /** The last commit, or that to which a pushed tag leads. */
+  tagged: [shape(commitFields), 'head_commit'],
   checkout: [text, 'checkout_sha'],
   action: text,
   kind: [text, 'object_kind'],
@@ -44,7 +54,12 @@ const toPush = shape({
   forced: isTrue,
   total: [numberOf, 'total_commits_count', 'total_commits'],
   commits: list(
-    shape({ added: maybe(textsOf), modified: maybe(textsOf), removed: maybe(textsOf) }),
+    shape({
+      ...commitFields,
+      added: maybe(textsOf),
+      modified: maybe(textsOf),
+      removed: maybe(textsOf),
+    }),
   ),
   repository: shape({
     name: text,
@@ -121,6 +136,7 @@ export function readGitlab(payload: JsonObject): GitChange | undefined {
     repositories: namesOf(project.git_http_url, project.git_ssh_url, project.web_url),
     ...refFields(ref),
     ...(ref !== '' && changedFiles(push)),
+    ...describeCommits(push, pushedCommit(ref, after, checkout)),
   })
 }
 
@@ -178,7 +194,20 @@ function ofPush(push: Push, mostCommits?: number) {
     action: 'push:push',
     ...refFields(ref),
     ...changedFiles(push, mostCommits),
+    ...describeCommits(push, hash),
   }
+}
+
+function describeCommits(
+  { commits, tagged }: Push,
+  sha: string,
+): Pick<GitChange, 'commit' | 'authors'> {
+  const last = commits.find(({ id }) => id === sha) ?? tagged
+  const { message, timestamp, url, author } = last
+  const authors = distinctAuthors([...commits, last].map((commit) => commit.author))
+  if (message === undefined) return { authors }
+  const commit = { sha, message: message.slice(0, mostMessage), author: author.name }
+  return { commit: definedOf({ ...commit, timestamp, url }), authors }
 }
 
 function addressesOf({ clone_url, ssh_url, html_url }: Push['repository']): readonly string[] {

@@ -2,6 +2,7 @@
 import { type Cause, formatCause } from '@fairlead/base/causes/cause.ts'
 import type { ShapeOf } from '@fairlead/base/json/shape.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { contactsOf, withoutContacts } from '@fairlead/model/environments/commit-authors.ts'
 import type { Build, BuildJob } from '@fairlead/ports/builds.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { hourMs } from '../infrastructure/cloud-task.ts'
@@ -56,18 +57,19 @@ async function waitForEnd(context: TaskContext): Promise<TaskResult> {
   const build = buildOf(stage)
   const { found, missing } = await readBuild(context, build)
   if (found === undefined) return waitFor(context, missing)
-  const known = { buildInfo: found }
+  const known = { buildInfo: withoutContacts(found) }
   const ended = toBuild(found)
   const { result } = ended
   if (!isOver(ended)) {
     const waiting = waitFor(context, `${nameOf(build)} has no result yet`)
     return { ...waiting, context: { ...waiting.context, ...known } }
   }
+  const authors = contactsOf(found)
   if (
     result === 'SUCCESS' ||
     (result === 'UNSTABLE' && settingsOf(stage).markUnstableAsSuccessful)
   ) {
-    return { status: 'SUCCEEDED', context: { ...noWait, ...known }, outputs: known }
+    return { status: 'SUCCEEDED', context: { ...noWait, ...known }, outputs: known, authors }
   }
   return failed(context, build, known, { text: describe(build, ended), cause: ended.cause })
 }
