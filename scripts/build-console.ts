@@ -36,6 +36,7 @@ const minPackedBytes = 400
 const mediaTypes: Readonly<Record<string, string>> = {
   '.js': 'text/javascript;charset=UTF-8',
   '.css': 'text/css;charset=UTF-8',
+  '.woff2': 'font/woff2',
 }
 
 /** As it is written: `Manifest`, and what the licences of the package are collected from. */
@@ -61,6 +62,7 @@ const shared = {
   entryNames: '[name]-[hash]',
   chunkNames: '[name]-[hash]',
   assetNames: '[name]-[hash]',
+  loader: { '.woff2': 'file' },
   metafile: true,
   write: false,
   logLevel: 'warning',
@@ -135,13 +137,15 @@ export async function buildConsole(outDir: string): Promise<BuiltConsole> {
   // The style comes with each entry, and is the same.
   const needed = main.outputFiles.filter(
     ({ path }) =>
-      basename(path) !== stub && (path.endsWith('.js') || basename(path) === names.style),
+      basename(path) !== stub && (/\.(?:js|woff2)$/.test(path) || basename(path) === names.style),
   )
   const files = [...theme.outputFiles, ...needed].map(packFile)
-  const firstLoad = [theOnly(theme.outputFiles), ...first]
+  const font = files.find(({ name }) => name.endsWith('.woff2'))?.name ?? ''
+  const firstLoad = [theOnly(theme.outputFiles), ...first, font]
   const manifest = {
     theme: theOnly(theme.outputFiles),
     ...names,
+    font,
     files: Object.fromEntries(
       files.map(({ name, type, packed }) => [
         name,
@@ -202,7 +206,7 @@ function packFile({ path, contents }: OutputFile): PackedFile {
     },
   }
   const packed =
-    contents.length < minPackedBytes
+    contents.length < minPackedBytes || type.startsWith('font/')
       ? []
       : ([
           { coding: 'br', suffix: '.br', bytes: brotliCompressSync(contents, brotli) },

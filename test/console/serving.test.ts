@@ -86,6 +86,16 @@ test('the console is served without login', async (t) => {
     }
   })
 
+  await t.test('the typeface is its own, and compressed already', async () => {
+    const { headers } = await ask(`${gateway}/console/files/${manifest.font}`, {
+      'accept-encoding': 'br, gzip',
+    })
+    assert.equal(headers['content-type'], 'font/woff2')
+    assert.equal(headers['content-encoding'], undefined)
+    const { body } = await ask(`${gateway}/console/files/${manifest.style}`, {})
+    assert.match(body.toString(), new RegExp(`font-display:swap;src:url\\("\\./${manifest.font}"\\)`))
+  })
+
   await t.test('HEAD announces the same without a body', async () => {
     const head = await fetch(`${gateway}/console/files/${manifest.style}`, { method: 'HEAD' })
     assert.equal(head.status, 200)

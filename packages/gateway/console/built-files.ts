@@ -9,6 +9,8 @@ export interface Manifest {
   readonly theme: string
   readonly script: string
   readonly style: string
+  /** Of the style. */
+  readonly font: string
   readonly preload: readonly string[]
   /** Every file, with its media type and the codings in which it lies beside itself. */
   readonly files: Readonly<

@@ -97,7 +97,7 @@ interface ConsolePageOptions {
 }
 
 function createConsolePage({ manifest, brand, basePath, nonce }: ConsolePageOptions): Page {
-  const { theme, style, script, preload } = manifest
+  const { theme, style, font, script, preload } = manifest
   const title = escapeHtml(brand.title)
   return {
     html: `<!doctype html>
@@ -114,6 +114,7 @@ function createConsolePage({ manifest, brand, basePath, nonce }: ConsolePageOpti
     <link rel="icon" href="${escapeHtml(icon)}">
     <script src="files/${theme}"></script>
     <link rel="stylesheet" href="files/${style}">
+    <link rel="preload" href="files/${font}" as="font" type="font/woff2" crossorigin>
     ${preload.map((name) => `<link rel="modulepreload" href="files/${name}">`).join('\n    ')}
     <script type="module" src="files/${script}"></script>
   </head>
@@ -138,6 +139,7 @@ function policyFor(nonce: string): string {
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
+    "font-src 'self'",
     "connect-src 'self'",
     "form-action 'self'",
     "base-uri 'self'",
