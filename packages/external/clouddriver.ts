@@ -39,6 +39,8 @@ import { senderTo } from './success.ts'
 /** A task that was submitted may be unknown for so long. */
 const unknownMs = 30_000
 const pendingPollMs = 1000
+/** Stages act on the present, not on the last state of an account that is away. */
+const live = true
 
 const toFeature = shape({ name: String, enabled: isTrue })
 
@@ -160,19 +162,29 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
       ),
 
     manifest: ({ includeEvents, ...place }, as) =>
-      found(`/manifests${named(place)}${formatQuery({ includeEvents })}`, as, toCloudManifest),
+      found(
+        `/manifests${named(place)}${formatQuery({ includeEvents, live })}`,
+        as,
+        toCloudManifest,
+      ),
     manifestsOfCluster: async (cluster, as) =>
-      (await list(manifestPath(cluster), as)).flatMap(
+      (await list(manifestPath(cluster) + formatQuery({ live }), as)).flatMap(
         (each) => toFullName(each, cluster.kind) ?? [],
       ),
     manifestByCriterion: async ({ criterion, ...cluster }, as) =>
       toFullName(
-        await asked.find(manifestPath(cluster) + pathTo`/dynamic/${criterion}`, as),
+        await asked.find(
+          manifestPath(cluster) + pathTo`/dynamic/${criterion}` + formatQuery({ live }),
+          as,
+        ),
         cluster.kind,
       ),
     drift: async ({ application, ...place }, as) =>
       objectList(toDrift)(
-        await asked.read(pathTo`/applications/${application}/drift` + formatQuery(place), as),
+        await asked.read(
+          pathTo`/applications/${application}/drift` + formatQuery({ ...place, live }),
+          as,
+        ),
       ),
 
     fetchArtifact: async (artifact, as) => (await asked.send(fetchOf(artifact), as)).body,

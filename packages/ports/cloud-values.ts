@@ -277,6 +277,7 @@ export const toDrift = withAll(
     since: (value: unknown) =>
       typeof value === 'number' ? new Date(value).toISOString() : textOf(value),
     deleted: isTrue,
+    note: textOf,
     fields: textsOf,
   }),
 )

@@ -96,13 +96,16 @@ export async function startKubernetesInfrastructure(
   }
 }
 
+/** On a machine under load, an API server may say nothing for seconds. */
+const patience = { 'kubernetes.silence-seconds': 60 }
+
 /** What the configuration makes of keys below `kubernetes`. */
 export function kubernetesSettings(given: JsonObject): KubernetesSettings {
   const keys = Object.fromEntries(
     Object.entries(given).map(([key, value]) => [`kubernetes.${key}`, value]),
   )
   const settings = toKubernetesSettings(
-    kubernetesKeys.keys.parse({ 'kubernetes.enabled': true, ...keys }),
+    kubernetesKeys.keys.parse({ 'kubernetes.enabled': true, ...patience, ...keys }),
     {
       problem: (key, message) => assert.fail(`${key}: ${message}`),
       notice: () => {},

@@ -71,6 +71,8 @@ export interface PipelineOptions {
 export interface PlatformOptions {
   /** Further accounts, as the configuration lists them. */
   readonly accounts?: (kubeconfigFile: string) => readonly JsonObject[]
+  /** Of an API server, before reads show its last state. */
+  readonly silenceSeconds?: number
   /** Further settings. */
   readonly settings?: JsonObject
   /** How Fairlead runs; in this process by default. */
@@ -80,7 +82,7 @@ export interface PlatformOptions {
 /** Undefined when Kubernetes is not built; the test is skipped then. */
 export async function startPlatform(
   t: TestContext,
-  options: PlatformOptions = {},
+  { silenceSeconds = 60, ...options }: PlatformOptions = {},
 ): Promise<Platform | undefined> {
   const plane = await startControlPlane(t)
   if (plane === undefined) return undefined
@@ -103,6 +105,8 @@ export async function startPlatform(
     auth: { 'group-membership': { service: 'file', file: { path: rolesFile } } },
     kubernetes: {
       enabled: true,
+      // On a machine under load, an API server may say nothing for seconds.
+      'silence-seconds': silenceSeconds,
       accounts: [
         account('k8s', { omitNamespaces: ['kube-system'] }),
         account('k8s-one', { namespaces: [one] }),

@@ -66,12 +66,13 @@ export function useDrift(application: string): readonly Drift[] {
 
 /** @param drift As the API or the output of a stage has it */
 export function toDrift(drift: unknown) {
-  return objectsOf(drift).map(({ manager, since, fields, ...object }) => {
+  return objectsOf(drift).map(({ manager, since, fields, note, ...object }) => {
     return {
       ...placeIn(object),
       manager: scalarOf(manager),
       sinceMs: timeOf(since),
       fields: textsOf(fields),
+      note: scalarOf(note),
     }
   })
 }
@@ -99,6 +100,7 @@ export function DriftList({
             <code class="field-path">
               <Name text={drift.fields.join(', ') || 'deleted'} max={600} />
             </code>
+            {drift.note !== undefined && <Name class="muted" text={` ${drift.note}`} max={300} />}
           </li>
         ))}
       </ul>

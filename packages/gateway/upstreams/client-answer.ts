@@ -33,6 +33,9 @@ export interface ClientAnswerOptions {
   readonly receiver: AnswerReceiver
 }
 
+/** Headers by which a service says how old its answer is. */
+export const ageHeaders = ['age', 'warning'] as const
+
 export interface PausableSource {
   pause(): void
   resume(): void
@@ -67,12 +70,15 @@ export class ClientAnswer {
     this.#status = status
     const tag = parseEntityTag(firstOf(headers.etag))
     const vary = gzip ? 'Accept-Encoding' : undefined
-    if (status === 304) client.writeHead(304, receiver.begin(vary, tag))
+    const ages = ageHeaders.flatMap((name) =>
+      [headers[name] ?? []].flat().flatMap((value) => [name, value]),
+    )
+    if (status === 304) client.writeHead(304, [...receiver.begin(vary, tag), ...ages])
     else {
       const { lines, change } = this.#describeContent(status, headers)
       const shownTag = tag !== undefined && change !== 'none' ? weakened(tag) : tag
       const out = receiver.begin(vary, status === 200 ? shownTag : undefined)
-      out.push(...lines)
+      out.push(...lines, ...ages)
       client.writeHead(this.#options.status ?? (isEmptyByStatus(status) ? 200 : status), out)
       if (!headersOnly && change !== 'none') this.#transform = connect(change, client)
     }

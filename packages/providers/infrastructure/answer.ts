@@ -19,7 +19,32 @@ export async function answer(
     const access = await accessOf(asked, infrastructure)
     for (const kind of reads) checkReadable(access, pathValue(asked, kind), kind)
   }
-  return answerWhenLoaded(() => answer(asked, infrastructure), { method, infrastructure })
+  const { isBounded = false } = asked
+  const account = pathValue(asked, 'account')
+  const made = answerWhenLoaded(() => answer(asked, infrastructure), {
+    method,
+    isBounded,
+    infrastructure,
+  }).catch((error: unknown) => {
+    throw isMissing(error) ? (awayOf(account, infrastructure) ?? error) : error
+  })
+  if (!isBounded || method !== 'GET' || account === '') return made
+  return infrastructure.providers.reduce(
+    (asked, provider) => provider.bounded?.(account, asked) ?? asked,
+    made,
+  )
+}
+
+/** What is missing in the last state of an account may be there. */
+function awayOf(account: string, { providers }: EmbeddedInfrastructure): PortError | undefined {
+  for (const provider of providers) {
+    const absence = provider.absences?.().get(account)
+    if (absence === undefined) continue
+    const since = new Date(absence.sinceMs).toISOString()
+    const text = `The account ${account} has not answered since ${since}: ${absence.reason}. Its last state has nothing of that name.`
+    return new PortError(503, text)
+  }
+  return undefined
 }
 
 /** Lists that depend on others are found missing one after the other. */
@@ -30,15 +55,19 @@ async function answerWhenLoaded(
   answer: () => unknown,
   {
     method,
+    isBounded,
     infrastructure: { providers },
-  }: Pick<InfrastructureRoute, 'method'> & { readonly infrastructure: EmbeddedInfrastructure },
+  }: Pick<InfrastructureRoute, 'method'> & {
+    readonly isBounded: boolean
+    readonly infrastructure: EmbeddedInfrastructure
+  },
 ): Promise<unknown> {
   for (let round = 1; ; round++) {
     const reads = providers.flatMap((provider) => provider.trackReads?.() ?? [])
     const outcome = await attempt(answer)
     const isRepeatable = method === 'GET' || (outcome.kind === 'failed' && isMissing(outcome.error))
     const loading =
-      isRepeatable && round < maxRounds ? reads.flatMap((missing) => missing() ?? []) : []
+      isRepeatable && round < maxRounds ? reads.flatMap((missing) => missing(isBounded) ?? []) : []
     if (loading.length > 0) await Promise.all(loading)
     else if (outcome.kind === 'failed') throw outcome.error
     else return outcome.body

@@ -1,8 +1,10 @@
 /** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
 
+import { fieldAt, numberOf } from '@fairlead/base/json/values.ts'
 import type { AccountState } from '@fairlead/base/telemetry/metrics.ts'
 import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
 import { trustedCallerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
+import { pathValue, queryFlag } from '@fairlead/ports/requests/request-values.ts'
 import { isSlices, sendSlices } from '@fairlead/ports/requests/slices.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
 import type { FastifyReply, FastifyRequest, RouteHandler } from 'fastify'
@@ -24,7 +26,13 @@ import { createProgramRoutes } from './programs/routes.ts'
 import { projectRoutes } from './projects.ts'
 import type { CloudProvider } from './provider.ts'
 import { providerRoutes } from './providers.ts'
-import { type EmbeddedInfrastructure, type InfrastructureRoute, Written } from './route.ts'
+import {
+  type Asked,
+  accessOf,
+  type EmbeddedInfrastructure,
+  type InfrastructureRoute,
+  Written,
+} from './route.ts'
 import { searchRoute } from './search.ts'
 import { Tasks, taskMigrations } from './tasks.ts'
 import { versionRoutes } from './versions.ts'
@@ -45,6 +53,16 @@ const tables: readonly (readonly InfrastructureRoute[])[] = [
   securityGroupRoutes,
   versionRoutes,
 ]
+
+/** Those whose answers come from accounts. */
+const agingTables: ReadonlySet<unknown> = new Set([
+  applicationRoutes,
+  clusterRoutes,
+  lookupRoutes,
+  manifestChangeRoutes,
+  manifestRoutes,
+  securityGroupRoutes,
+])
 
 export const infrastructureBackend: Backend = createInfrastructureBackend(providerTypes)
 
@@ -97,9 +115,11 @@ function openInfrastructure(
   const programs = createProgramRoutes(infrastructure)
   return {
     routes(app) {
-      for (const route of tables.flat()) {
+      for (const [route, hasAge] of tables.flatMap((table) =>
+        table.map((each) => [each, agingTables.has(table)] as const),
+      )) {
         const handler: RouteHandler = (request, reply) =>
-          answerRoute(route, { request, reply, infrastructure })
+          answerRoute(route, { request, reply, hasAge, infrastructure })
         app.route({ method: route.method, url: route.path, handler })
       }
       programs.register(app)
@@ -147,18 +167,58 @@ function stateOfAccounts({ id: provider, accounts }: CloudProvider): AccountStat
   }))
 }
 
+/** `Age` and `Warning` of an answer that shows the last state of accounts (RFC 9111, 5.1; RFC 7234, 5.5). */
+async function noteAge(
+  {
+    asked,
+    body,
+    infrastructure,
+  }: { asked: Asked; body: unknown; infrastructure: EmbeddedInfrastructure },
+  reply: FastifyReply,
+): Promise<void> {
+  const { providers, context } = infrastructure
+  const named = pathValue(asked, 'account')
+  const away = providers
+    .flatMap((provider) => [...(provider.absences?.() ?? [])])
+    .filter(([account]) => named === '' || account === named)
+  if (away.length === 0) return
+  const access = await accessOf(asked, infrastructure)
+  const shown = away.filter(([account]) => access.mayOnAccount(account, 'READ'))
+  if (shown.length === 0) return
+  const readAt = numberOf(fieldAt(body, 'unreachable', 'readAt'))
+  const times = readAt === undefined ? shown.map(([, { sinceMs }]) => sinceMs) : [readAt]
+  reply.header('age', String(Math.max(0, Math.round((context.now() - Math.min(...times)) / 1000))))
+  reply.header(
+    'warning',
+    shown.map(([account, { sinceMs }]) => {
+      const since = new Date(sinceMs).toISOString()
+      return `110 fairlead "the account ${account} has not answered since ${since}; its last state is shown"`
+    }),
+  )
+}
+
 async function answerRoute(
   route: InfrastructureRoute,
   {
     request,
     reply,
+    hasAge,
     infrastructure,
-  }: { request: FastifyRequest; reply: FastifyReply; infrastructure: EmbeddedInfrastructure },
+  }: {
+    request: FastifyRequest
+    reply: FastifyReply
+    hasAge: boolean
+    infrastructure: EmbeddedInfrastructure
+  },
 ): Promise<FastifyReply> {
   const { params, query, body: sent } = request
   const user = userOf(request)
-  const caller = { as: trustedCallerOf(request), user, asker: user }
-  const body = await answer(route, { params, query, body: sent, ...caller }, infrastructure)
+  const isBounded = queryFlag(request, 'live') !== true
+  const caller = { as: trustedCallerOf(request), user, asker: user, isBounded }
+  const asked = { params, query, body: sent, ...caller }
+  const body = await answer(route, asked, infrastructure)
+  if (hasAge && isBounded && route.method === 'GET')
+    await noteAge({ asked, body, infrastructure }, reply)
   if (isSlices(body)) return sendSlices(reply, body)
   if (!(body instanceof Written)) return reply.send(body)
   if (isUnchanged(request, reply, body.version)) return reply

@@ -32,7 +32,8 @@ const drift: RouteHandler = async (request, infrastructure) => {
     account: queryValue(request, 'account'),
     location: queryValue(request, 'location'),
   })
-  const wanted = { application: pathValue(request, 'application'), ...place }
+  const takesLast = request.isBounded === true
+  const wanted = { application: pathValue(request, 'application'), takesLast, ...place }
   const found = await Promise.all(
     infrastructure.providers.map(
       ({ manifests }) =>
@@ -92,6 +93,7 @@ const manifest: RouteHandler = async (request, infrastructure) => {
   const choice = {
     includesEvents: queryFlag(request, 'includeEvents') ?? true,
     includesCollected: queryFlag(request, 'includeCollected') ?? false,
+    takesLast: request.isBounded === true,
     includesSecrets: access.mayOnAccount(account, 'WRITE'),
   }
   for (const { manifests } of infrastructure.providers) {
@@ -112,7 +114,8 @@ async function membersOf(
   request: Asked,
   { providers }: EmbeddedInfrastructure,
 ): Promise<ClusterMember[]> {
-  const wanted = pathValues(request, 'account', 'location', 'kind', 'application', 'cluster')
+  const named = pathValues(request, 'account', 'location', 'kind', 'application', 'cluster')
+  const wanted = { ...named, takesLast: request.isBounded === true }
   const found = await Promise.all(
     providers.map(({ manifests }) => manifests?.ofCluster(wanted) ?? []),
   )

@@ -41,10 +41,14 @@ export interface CloudProvider extends ProviderHandle {
   readonly artifactAccount?: ArtifactAccount
   readonly operations: OperationTypes
   /**
-   * Called before an answer is made. The result tells what the reads made since then are still waiting for: the answer is made again
-   * afterwards. Undefined: nothing.
+   * Called before an answer is made. The result tells what the reads made since then are still waiting for, and no longer than a second
+   * for accounts that do not answer, where that is wanted: the answer is made again afterwards. Undefined: nothing.
    */
-  trackReads?(): () => Promise<void> | undefined
+  trackReads?(): (isBounded: boolean) => Promise<void> | undefined
+  /** Accounts that do not answer, by name. */
+  absences?(): ReadonlyMap<string, { readonly sinceMs: number; readonly reason: string }>
+  /** What was asked of an account, unless that is found to be away. @throws {PortError} 503 then, within a second */
+  bounded?<T>(account: string, asked: Promise<T>): Promise<T>
   serverGroups(application?: string): readonly ServerGroup[]
   /** Those of all applications, as far as they are known without a remote API; undefined where all are. */
   knownServerGroups?(): readonly ServerGroup[]
@@ -142,7 +146,7 @@ export interface ManifestReads {
    */
   find(name: ManifestName, choice: ManifestChoice): Promise<OwnResource | undefined>
   /** Live, oldest first. @throws {PortError} 5xx */
-  ofCluster(cluster: ManifestCluster): Promise<readonly ClusterMember[]>
+  ofCluster(cluster: ManifestCluster & LastChoice): Promise<readonly ClusterMember[]>
   drift(query: DriftLookup): Promise<readonly OwnResource[]>
   /**
    * What a deployment would change; nothing is changed. The caller may change account and application.
@@ -152,7 +156,12 @@ export interface ManifestReads {
   plan(description: JsonObject, user: string): Promise<readonly JsonObject[]>
 }
 
-export interface DriftLookup {
+export interface LastChoice {
+  /** Whether the last state counts, with its age, while the account does not answer: for people, not for what acts on it. */
+  readonly takesLast: boolean
+}
+
+export interface DriftLookup extends LastChoice {
   readonly application: string
   readonly account?: string | undefined
   readonly location?: string | undefined
@@ -166,7 +175,7 @@ export interface ManifestName {
   readonly name: string
 }
 
-export interface ManifestChoice {
+export interface ManifestChoice extends LastChoice {
   readonly includesEvents: boolean
   readonly includesSecrets: boolean
   /** Whether a job that is gone after its end counts as one that is there. */

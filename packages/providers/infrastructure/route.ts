@@ -42,6 +42,8 @@ export interface Asked {
   readonly user: string
   /** Undefined: another capability asks for itself. */
   readonly asker: string | undefined
+  /** Whether no answer waits longer than a second for an account that is away: the last state counts, with its age. */
+  readonly isBounded?: boolean
 }
 
 /** The body of a 200, its JSON, or slices of that; anything else is thrown as a PortError. */

@@ -64,6 +64,16 @@ export class AccountClient {
     return this.#defaultNamespace
   }
 
+  /** Whether the API server sends anything within so many milliseconds, once the login is known. @throws {ApiError} */
+  async answers(ms: number): Promise<boolean> {
+    this.#running++
+    try {
+      return await (await this.#use()).answers(ms)
+    } finally {
+      this.#running--
+    }
+  }
+
   /** The watch is open until it is closed. @throws {ApiError} where the account cannot be used at all */
   async watch<Entry>(
     options: Omit<ObjectWatchOptions<Entry>, 'source'>,

@@ -27,6 +27,7 @@ import type { KeptObject, Sharing } from './reads/kept-object.ts'
 import { KindWatches } from './reads/kind-watch.ts'
 import { KindCatalog } from './reads/listed-kinds.ts'
 import { Namespaces } from './reads/namespaces.ts'
+import { LastStates, Presence } from './reads/presence.ts'
 import {
   isRestricted,
   type KubernetesAccountSettings,
@@ -59,6 +60,8 @@ export class OpenKubernetesAccount implements KubernetesAccount {
   readonly health: AccountHealth
   readonly deployed: DeployedObjects
   readonly reads: AccountLists
+  readonly presence: Presence
+  readonly lastStates: LastStates
   readonly #options: AccountOptions
   readonly #objects: AccountObjects
   readonly #catalog: KindCatalog
@@ -84,6 +87,15 @@ export class OpenKubernetesAccount implements KubernetesAccount {
       rejected: options.rejected,
     })
     this.api = this.client.api
+    this.presence = new Presence({
+      account: settings.name,
+      silenceMs: provider.silenceMs,
+      probe: (ms) => this.client.answers(ms),
+      watched: () => this.#watchedAbsence,
+      now,
+      changed,
+    })
+    this.lastStates = new LastStates(this.presence, now)
     this.#catalog = new KindCatalog({
       account: settings,
       provider,
@@ -106,6 +118,7 @@ export class OpenKubernetesAccount implements KubernetesAccount {
       loads,
       now,
       underWay,
+      soon: (loaded) => this.presence.wait(loaded).catch(() => {}),
       refused: (kind, problem) =>
         log.warn(
           { account, kind: kind.name, problem },
@@ -170,6 +183,10 @@ export class OpenKubernetesAccount implements KubernetesAccount {
   }
 
   get absence(): Absence | undefined {
+    return this.presence.absence
+  }
+
+  get #watchedAbsence(): Absence | undefined {
     return this.#watches.isInUse ? this.#watches.absence : this.#namespaces.failure
   }
 
@@ -178,6 +195,7 @@ export class OpenKubernetesAccount implements KubernetesAccount {
     if (this.settings.watch === 'always' || !this.#watches.isInUse) return
     this.#watches.closeUnused()
     if (this.#watches.isInUse) return
+    this.lastStates.clear()
     this.#namespaces.unwatch()
     // Open streams look again, and need it anew.
     this.#changed()
@@ -186,6 +204,7 @@ export class OpenKubernetesAccount implements KubernetesAccount {
 
   async close(): Promise<void> {
     this.#retry.cancel()
+    this.presence.close()
     this.#watches.close()
     this.#namespaces.unwatch()
     await this.client.close()

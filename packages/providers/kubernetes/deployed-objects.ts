@@ -19,12 +19,15 @@ export const deployedMigrations: readonly string[] = [
      ON infrastructure_kubernetes_deployed (account, application);`,
 ]
 
-export interface DeployedName {
+export interface ObjectName {
   /** Empty for cluster-wide objects. */
   readonly namespace: string
   /** As `printKind` has it. */
   readonly kind: string
   readonly name: string
+}
+
+export interface DeployedName extends ObjectName {
   readonly apiVersion: string
 }
 
@@ -36,6 +39,8 @@ export class DeployedObjects {
   readonly #removeNamespace: StatementSync
   readonly #removeKind: StatementSync
   readonly #list: StatementSync
+  readonly #owners: StatementSync
+  readonly #forget: StatementSync
 
   constructor(db: DatabaseSync, account: string) {
     this.#account = account
@@ -50,6 +55,10 @@ export class DeployedObjects {
     )
     this.#removeNamespace = db.prepare(`DELETE FROM ${table} WHERE account = ? AND namespace = ?`)
     this.#removeKind = db.prepare(`DELETE FROM ${table} WHERE account = ? AND kind = ?`)
+    const isNamed = `account = :account AND ((namespace = :namespace AND kind = :kind AND name = :name)
+      OR (:kind = 'namespace' AND namespace = :name))`
+    this.#owners = db.prepare(`SELECT DISTINCT application FROM ${table} WHERE ${isNamed}`)
+    this.#forget = db.prepare(`DELETE FROM ${table} WHERE ${isNamed}`)
     this.#list = db.prepare(
       `SELECT namespace, kind, name, api_version AS apiVersion FROM ${table}
        WHERE account = ? AND application = ? ORDER BY namespace, kind, name`,
@@ -77,6 +86,18 @@ export class DeployedObjects {
     const group = textOf(fieldAt(object, 'spec', 'group'))
     if (defined !== undefined)
       this.#removeKind.run(this.#account, printKind({ kind: defined, group }))
+  }
+
+  /** Applications that have deployed an object, or into a namespace that is named. */
+  ownersOf(named: ObjectName): string[] {
+    return this.#owners
+      .all({ account: this.#account, ...named })
+      .map(({ application }) => String(application))
+  }
+
+  /** An object that is gone, or a namespace with all that was in it. */
+  forgetGone(named: ObjectName): void {
+    this.#forget.run({ account: this.#account, ...named })
   }
 
   of(application: string): DeployedName[] {

@@ -30,7 +30,7 @@ import { OpenKubernetesAccount } from './account.ts'
 import { SharedConnections } from './api/connections.ts'
 import { builtInKinds, type FullName, parseFullName } from './kinds.ts'
 import { createKubernetesOperations } from './operations/all.ts'
-import { type KubernetesParts, ReadsUnderWay } from './parts.ts'
+import { type Absence, type KubernetesParts, ReadsUnderWay } from './parts.ts'
 import { createMetricReads } from './reads/group-metrics.ts'
 import { loadCollectedJob } from './reads/health.ts'
 import { toCollectedJob } from './reads/job-state.ts'
@@ -45,6 +45,8 @@ import type { KubernetesAccountSettings, KubernetesSettings } from './settings.t
 const sweepMs = 60_000
 /** Changes within this time are reported together. */
 const togetherMs = 50
+/** What a read takes that finds its last state. */
+const lastStateMs = 100
 /** Accounts and kinds that load at once. */
 const maxLoads = 24
 
@@ -84,8 +86,20 @@ export class KubernetesProvider implements CloudProvider {
     return this.#settings.accounts.flatMap(({ name }) => this.#accounts.get(name)?.view ?? [])
   }
 
-  trackReads(): () => Promise<void> | undefined {
+  trackReads(): ReturnType<NonNullable<CloudProvider['trackReads']>> {
     return this.#underWay.track()
+  }
+
+  absences(): ReadonlyMap<string, Absence> {
+    return new Map(
+      [...this.#accounts].flatMap(([name, { absence }]) =>
+        absence === undefined ? [] : [[name, absence] as const],
+      ),
+    )
+  }
+
+  bounded<T>(account: string, asked: Promise<T>): Promise<T> {
+    return this.#accounts.get(account)?.presence.wait(asked, lastStateMs) ?? asked
   }
 
   serverGroups(application?: string): readonly ServerGroup[] {

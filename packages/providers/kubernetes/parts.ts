@@ -1,31 +1,41 @@
 /** What reads and operations of the provider share: its accounts, and what each of them knows. */
 import type { BackendContext } from '@fairlead/ports/backend.ts'
+import type { CloudProvider } from '../infrastructure/provider.ts'
 import type { ClusterApi } from './api/cluster-api.ts'
 import type { DeployedObjects } from './deployed-objects.ts'
 import type { OwnRules } from './health/own-rules.ts'
 import type { HealthTimes } from './health/verdict.ts'
 import type { KindTable } from './kinds.ts'
 import type { KubeObject } from './objects.ts'
+import type { LastStates, Presence } from './reads/presence.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
 export class ReadsUnderWay {
   #misses = 0
-  readonly #loading = new Set<Promise<void>>()
+  readonly #loading = new Map<Promise<void>, () => Promise<void>>()
 
-  /** A read needs what is still loading. @param loaded Never rejects */
-  miss(loaded: Promise<void>): void {
+  /**
+   * A read needs what is still loading.
+   *
+   * @param loaded Never rejects
+   * @param soon Resolves sooner where the API server is found to be away
+   */
+  miss(loaded: Promise<void>, soon = () => loaded): void {
     this.#misses++
     if (this.#loading.has(loaded)) return
-    this.#loading.add(loaded)
+    this.#loading.set(loaded, soon)
     void loaded.then(() => this.#loading.delete(loaded))
   }
 
   /** @returns what reads made from now on still lack; undefined: nothing */
-  track(): () => Promise<void> | undefined {
+  track(): ReturnType<NonNullable<CloudProvider['trackReads']>> {
     const before = this.#misses
-    return () => {
+    return (isBounded) => {
       if (this.#misses === before || this.#loading.size === 0) return undefined
-      return Promise.all(this.#loading).then(() => {})
+      const waits = isBounded
+        ? [...this.#loading.values()].map((soon) => soon())
+        : this.#loading.keys()
+      return Promise.all(waits).then(() => {})
     }
   }
 }
@@ -41,9 +51,11 @@ export interface KubernetesAccount {
   readonly kinds: KindTable
   readonly lists: ListUpdates
   readonly health: AccountHealth
-  readonly deployed: Pick<DeployedObjects, 'of' | 'record'>
+  readonly deployed: Pick<DeployedObjects, 'of' | 'record' | 'ownersOf' | 'forgetGone'>
   /** For manifests that name none: that of the kubeconfig's context. Default: `default`. */
   readonly defaultNamespace?: string
+  readonly presence?: Presence
+  readonly lastStates?: LastStates
   /** Since when its API server has not answered; undefined while it does. */
   readonly absence?: Absence | undefined
 }

@@ -322,6 +322,12 @@ export const kubernetesKeys = settings(
     ).describe(
       'Seconds that an operation waits for an API server that does not answer, such as one that restarts, before it fails.',
     ),
+    silenceMs: setting(
+      'kubernetes.silence-seconds',
+      inSeconds(z.number().min(0.1).max(60).default(0.8)),
+    ).describe(
+      'Seconds without a sign of life after which reads show the last state of an API server, or say that it is away.',
+    ),
     health: {
       graceMs: setting(
         'kubernetes.health.grace-seconds',

@@ -8,6 +8,7 @@ import { goneSignal } from '../../http/gone-signal.ts'
 import { queryOf } from '../../http/request-target.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
 import { readJson, type UpstreamAnswer } from '../../upstreams/answer-form.ts'
+import { ageHeaders } from '../../upstreams/client-answer.ts'
 import { callerIdentityOf, type IdentityHeaders } from '../../upstreams/identity.ts'
 import type { Read } from '../../upstreams/shared-reads.ts'
 import type { CallClass } from '../../upstreams/upstream-call.ts'
@@ -140,6 +141,10 @@ export class OperationExchange implements OperationRequest {
         ? ask(isReadCall(call) ? this.goneSignal() : undefined)
         : sharedReads.call(read, this.goneSignal(), ask))
       record.call.status = answered.status
+      for (const name of ageHeaders) {
+        const age = answered.headers[name]
+        if (age !== undefined) this.state.answerHeaders[name] = age
+      }
       return answered
     } finally {
       record.end()

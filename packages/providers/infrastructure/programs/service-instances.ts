@@ -58,7 +58,7 @@ async function loadGroups(
   for (let round = 0; round < 4; round++) {
     const missing = provider.trackReads?.()
     const groups = provider.serverGroups(application)
-    const loading = missing?.()
+    const loading = missing?.(true)
     if (loading === undefined) return groups
     await loading
   }

@@ -213,6 +213,11 @@ export class KubeClient implements ClusterApi, WatchSource {
     return parseExactly((await this.#send('POST', path, body)).text)
   }
 
+  /** Whether the API server sends anything within so many milliseconds, a refusal included. @throws {CredentialFault} */
+  answers(ms: number): Promise<boolean> {
+    return this.#requests.answers(ms)
+  }
+
   async close(): Promise<void> {
     this.recovery.close()
     await this.#requests.close()

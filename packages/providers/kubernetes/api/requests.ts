@@ -116,6 +116,20 @@ export class ApiRequests {
     }
   }
 
+  /** Whether the API server sends anything within so many milliseconds, a refusal included. @throws {CredentialFault} */
+  async answers(ms: number): Promise<boolean> {
+    // Programs that log in have a time of their own.
+    const login = await this.#login()
+    const signal = AbortSignal.any([AbortSignal.timeout(ms), this.#closing.signal])
+    const request = withHeaders({ method: 'GET', path: '/livez', headers: {} }, login)
+    try {
+      await this.#transport.send(request, { maxBytes: maxAnswerBytes, signal })
+      return true
+    } catch {
+      return false
+    }
+  }
+
   /** A connection of its own, which speaks another protocol from now on. @throws {ApiError} */
   async upgrade(request: ApiRequest): Promise<Duplex> {
     const timeoutMs = Math.min(connectTimeoutMs, this.#options.requestTimeoutMs)

@@ -21,6 +21,7 @@ import {
   contentAnnotation,
   fieldManager,
   lastAppliedAnnotation,
+  partsAnnotation,
   trafficAnnotation,
 } from '../manifests/annotations.ts'
 import { templateMetadata, withField, withoutField } from '../manifests/edit.ts'
@@ -35,6 +36,7 @@ import { groupAndVersion } from '../operations/targets.ts'
 import type { KubernetesAccount } from '../parts.ts'
 import { driftedFields, type FieldDrift } from './compare.ts'
 import { type IgnoreRule, ownRulesOf, usualRules, withoutIgnored } from './ignore.ts'
+import { driftedParts } from './parts.ts'
 
 /** Kinds that lists are asked for; what was deployed of others is known by name. */
 const unlisted: ReadonlySet<string> = new Set(
@@ -65,11 +67,15 @@ export async function loadDrift(
   const keys = new Set(listed.map(keyOf))
   const unseen = deployed.filter((each) => !keys.has(`${each.namespace} ${each.kind} ${each.name}`))
   const named = await callInTurns(unseen, (each) => findDeployed(account, each, application))
+  const gone = await withAdvice(
+    account,
+    named.flatMap((each) => each.gone ?? []),
+  )
   const rules = [...usualRules, ...account.settings.ignoreDifferences, ...ignored]
   const found = await callInTurns([...listed, ...named.flatMap(({ live = [] }) => live)], (live) =>
     driftOf(account, live, { rules, application }),
   )
-  return [...found.flat(), ...named.flatMap(({ gone = [] }) => gone)]
+  return [...found.flat(), ...gone]
 }
 
 function keyOf({ kind, apiVersion, metadata }: KubeObject): string {
@@ -159,6 +165,36 @@ async function findDeployed(
   return { gone: { account: account.settings.name, moniker, view } }
 }
 
+/** What to do about objects that are gone, perhaps with their namespaces. */
+async function withAdvice(
+  { api }: KubernetesAccount,
+  gone: readonly OwnResource[],
+): Promise<OwnResource[]> {
+  const placeOf = ({ view }: OwnResource) => String(view['namespace'])
+  const resource = gone.length === 0 ? undefined : await api.find({ kind: 'namespace' })
+  const places = [...new Set(gone.map(placeOf))].filter(Boolean)
+  const missing = new Set<string>()
+  for (const name of resource === undefined ? [] : places) {
+    const asked = api.get({ resource: resource as ApiResource, namespace: '', name })
+    const isThere = await asked.then(
+      (found) => found !== undefined && found.metadata.deletionTimestamp === undefined,
+      (error: unknown) => {
+        if (isApiError(error, 403)) return true
+        throw error
+      },
+    )
+    if (!isThere) missing.add(name)
+  }
+  return gone.map((resource) => {
+    const { view } = resource
+    const place = placeOf(resource)
+    const note = missing.has(place)
+      ? `The namespace ${place} is gone. Create it and deploy again, or forget all that was in it: delete "namespace ${place}".`
+      : `Deploy it again, or forget it: delete "${String(view['name'])}".`
+    return { ...resource, view: { ...view, namespaceGone: missing.has(place), note } }
+  })
+}
+
 interface DriftChoice extends Pick<DriftScope, 'application'> {
   readonly rules: readonly IgnoreRule[]
 }
@@ -181,7 +217,10 @@ async function driftOf(
   const applied = lastAppliedOf(listed)
   const elsewhere = foreignApplyOf(listed, applied)
   if (elsewhere !== undefined) return [toResource(elsewhere)]
-  if (applied === undefined) return viewsOf(listed, contentDrift(listed)).map(toResource)
+  if (applied === undefined) {
+    const drifted = await contentDrift(account, listed, [...rules, ...ownRulesOf(listed)])
+    return viewsOf(listed, isSecret(listed) ? drifted.map(hashed) : drifted).map(toResource)
+  }
   const manifest = withDataOfTexts(applied)
   // Lists have the preferred version, in which fields may have other names.
   const version = textOf(manifest['apiVersion']) ?? listed.apiVersion
@@ -201,8 +240,23 @@ async function driftOf(
   )
 }
 
-/** Of a config map that is too large to be kept in an annotation. */
-function contentDrift(live: KubeObject): FieldDrift[] {
+/** Of an object whose manifest is too large to be kept in an annotation. */
+async function contentDrift(
+  account: KubernetesAccount,
+  live: KubeObject,
+  rules: readonly IgnoreRule[],
+): Promise<FieldDrift[]> {
+  const drifted = driftedParts(live, rules)
+  if (drifted !== undefined) {
+    const isScaled =
+      drifted.some(({ path }) => path === replicasPath) && (await hasAutoscaler(account, live))
+    return drifted.filter(
+      ({ path }) =>
+        !(isScaled && path === replicasPath) &&
+        !(path === 'rules' && live['aggregationRule'] !== undefined),
+    )
+  }
+  // From before parts had digests.
   const wanted = annotationOf(live, contentAnnotation)
   if (live.kind !== 'ConfigMap' || wanted === undefined) return []
   const digest = contentDigest(live)
@@ -210,6 +264,8 @@ function contentDrift(live: KubeObject): FieldDrift[] {
     ? []
     : [{ path: 'data', live: `sha256:${digest}`, wanted: `sha256:${wanted}` }]
 }
+
+const replicasPath = 'spec.replicas'
 
 const lastAppliedField = `f:${lastAppliedAnnotation}`
 
@@ -319,7 +375,11 @@ function viewsOf(live: KubeObject, drifted: readonly FieldDrift[]): DriftView[] 
       ({ manager, operation, subresource }) =>
         subresource !== 'status' && (manager !== fieldManager || operation !== 'Apply'),
     )
-    .map(({ manager, time, fieldsV1 }) => ({ manager, time, paths: ownedPaths(fieldsV1) }))
+    .map(({ manager, time, fieldsV1 }) => ({
+      manager,
+      time,
+      paths: ownedPaths(fieldsV1).filter((path) => !path.endsWith(partsAnnotation)),
+    }))
     .toSorted((one, other) => (other.time ?? '').localeCompare(one.time ?? ''))
   const byWriter = Map.groupBy(drifted, ({ path }) => {
     const writerOf = (isSame: (owned: string, path: string) => boolean) =>

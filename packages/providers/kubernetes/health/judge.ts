@@ -28,10 +28,12 @@ const exemptions = ['health.fairlead.io/ignore', 'argocd.argoproj.io/ignore-heal
 /** After what time the finalizers of a deletion are named. */
 const deletionMs = 10_000
 
-export function judge(
-  object: KubeObject,
-  context: HealthContext & { readonly own?: OwnRules | undefined },
-): Verdict {
+interface JudgeContext extends HealthContext {
+  /** Those that come first decide. */
+  readonly own?: readonly OwnRules[]
+}
+
+export function judge(object: KubeObject, context: JudgeContext): Verdict {
   const subject = toSubject(object)
   const { final = false, ...found } = decide(subject, context)
   const troubledMs = context.nowMs - (millisecondsOf(found.since) ?? context.nowMs)
@@ -47,10 +49,7 @@ export function judge(
   }
 }
 
-function decide(
-  subject: Subject,
-  context: HealthContext & { readonly own?: OwnRules | undefined },
-): Outcome {
+function decide(subject: Subject, context: JudgeContext): Outcome {
   const { object } = subject
   const [group = '', version] = object.apiVersion.split('/')
   const key = `${version === undefined ? '' : group}/${object.kind}`
@@ -69,12 +68,20 @@ function decide(
     )
   return (
     unobserved(subject, key) ??
-    context.own?.outcomeOf(object, context.nowMs) ??
+    ownOutcome(object, context) ??
     unreported(subject, context) ??
     ruledOutcome(subject) ??
     builtInRules[key]?.(subject, context) ??
     generic(subject, context)
   )
+}
+
+function ownOutcome(object: KubeObject, { own = [], nowMs }: JudgeContext): Outcome | undefined {
+  for (const rules of own) {
+    const found = rules.outcomeOf(object, nowMs)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 function terminating({ object, ...subject }: Subject, { nowMs }: HealthContext): Outcome {

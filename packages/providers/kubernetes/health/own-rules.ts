@@ -1,5 +1,6 @@
-/** Rules of an account for the states of kinds, in CEL (docs/contracts/kubernetes.md#status). */
-import { mapLeaves, objectOf } from '@fairlead/base/json/values.ts'
+/** Rules of accounts, applications and objects for the states of kinds, in CEL (docs/contracts/kubernetes.md#status). */
+import { shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, mapLeaves, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { Environment } from '@marcbachmann/cel-js'
 import { z } from 'zod'
 import type { KubeObject } from '../objects.ts'
@@ -66,29 +67,56 @@ function groupOf(apiVersion: string): string {
   return version === undefined ? '' : group
 }
 
+const toRuleHead = shape({ group: textOf, apiVersion: textOf, kind: textOf })
+
 type Evaluate = ReturnType<Environment['parse']>
 
-export class OwnRules {
-  readonly #rules: ReadonlyMap<string, ReadonlyMap<HealthState | 'message', Evaluate>>
+type Rule = ReadonlyMap<HealthState | 'message', Evaluate>
 
-  constructor(rules: readonly OwnRule[]) {
-    this.#rules = new Map(
-      rules.map((rule) => [
-        `${rule.group}/${rule.kind}`,
-        new Map(
-          [...states, 'message' as const].flatMap((name) => {
-            const text = rule[name]
-            return text === undefined ? [] : [[name, openEnvironment().parse(text)] as const]
-          }),
-        ),
-      ]),
-    )
+export class OwnRules {
+  /** By group and kind; a text says why a rule cannot be read. */
+  readonly #rules: ReadonlyMap<string, Rule | string>
+
+  /** Rules as users have stored them: of those for the same kind, the first counts. */
+  static read(stored: readonly JsonObject[]): OwnRules {
+    const broken = new Map<string, string>()
+    const rules = stored.flatMap((each) => {
+      const { data, error } = OwnRule.safeParse(each)
+      const { group = '', apiVersion, kind } = toRuleHead(each)
+      if (error !== undefined)
+        broken.set(
+          `${apiVersion === undefined ? group : groupOf(apiVersion)}/${kind}`,
+          error.issues.map(({ path, message }) => `${path.join('.')} ${message}`.trim()).join('; '),
+        )
+      return data ?? []
+    })
+    return new OwnRules(rules.toReversed(), broken)
+  }
+
+  constructor(rules: readonly OwnRule[], broken: ReadonlyMap<string, string> = new Map()) {
+    this.#rules = new Map<string, Rule | string>([
+      ...broken,
+      ...rules.map(
+        (rule) =>
+          [
+            `${rule.group}/${rule.kind}`,
+            new Map(
+              [...states, 'message' as const].flatMap((name) => {
+                const text = rule[name]
+                return text === undefined ? [] : [[name, openEnvironment().parse(text)] as const]
+              }),
+            ),
+          ] as const,
+      ),
+    ])
   }
 
   /** Undefined: no rule is for the kind. */
   outcomeOf(object: KubeObject, nowMs: number): Outcome | undefined {
     const rule = this.#rules.get(`${groupOf(object.apiVersion)}/${object.kind}`)
     if (rule === undefined) return undefined
+    if (typeof rule === 'string')
+      return outcome('unknown', `A health rule for ${object.kind} cannot be read: ${rule}.`)
     // Whole numbers of JSON are integers of CEL.
     const whole = objectOf(
       mapLeaves(object, (leaf) => (Number.isInteger(leaf) ? BigInt(leaf as number) : leaf)),
@@ -102,7 +130,10 @@ export class OwnRules {
         state === undefined ? 'No expression of its rule holds yet.' : `Its rule says ${state}.`
       return outcome(state ?? 'progressing', typeof message === 'string' ? message : usual)
     } catch (error) {
-      return outcome('unknown', `A rule of the account cannot be evaluated: ${firstLine(error)}.`)
+      return outcome(
+        'unknown',
+        `A health rule for ${object.kind} cannot be evaluated: ${firstLine(error)}.`,
+      )
     }
   }
 }

@@ -44,6 +44,9 @@ export const writtenByAnnotation = 'fairlead/written-by'
 /** A digest of what was applied, where the whole is too long for an annotation. */
 export const contentAnnotation = 'fairlead/content-digest'
 
+/** Digests of the parts of such an object as the API server has stored it, as JSON by path. */
+export const partsAnnotation = 'fairlead/part-digests'
+
 /** Keys that Fairlead writes itself: no difference for users. */
 export const ownAnnotations: ReadonlySet<string> = new Set<string>([
   ...Object.values(artifactAnnotations),
@@ -51,6 +54,7 @@ export const ownAnnotations: ReadonlySet<string> = new Set<string>([
   lastAppliedAnnotation,
   writtenByAnnotation,
   contentAnnotation,
+  partsAnnotation,
 ])
 
 const strategyPrefix = 'strategy.spinnaker.io/'

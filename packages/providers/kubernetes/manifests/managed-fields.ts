@@ -111,6 +111,24 @@ function toFieldSet(set: JsonObject): FieldSet {
   )
 }
 
+/** Only the fields of a set, and the keys by which list entries are told apart. */
+export function fieldsOf(value: unknown, set: FieldSet): unknown {
+  const { inner } = nodeOf(set)
+  if (inner.length === 0) return value
+  if (Array.isArray(value)) {
+    const named = inner.map(([key, below]) => [entryOf(value, key), below] as const)
+    return value.flatMap((entry) => {
+      const found = named.find(([each]) => each === entry)
+      return found === undefined ? [] : [fieldsOf(entry, found[1])]
+    })
+  }
+  const kept = inner.flatMap(([key, below]) => {
+    const found = entryOf(value, key)
+    return found === undefined ? [] : [[key.slice(2), fieldsOf(found, below)] as const]
+  })
+  return Object.fromEntries(kept)
+}
+
 /** The object without the fields of a set, as an apply that drops them leaves it. */
 export function withoutFieldsOf(value: unknown, set: FieldSet): unknown {
   return nodeOf(set).inner.reduce<unknown>((left, [key, inner]) => {

@@ -115,7 +115,8 @@ export function contentDigest(manifest: JsonObject): string {
   return hash('sha256', formatJson(sorted(contentOf(manifest))), 'hex')
 }
 
-function sorted(value: unknown): unknown {
+/** With the keys of all objects in order. */
+export function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (!isObject(value)) return value
   return Object.fromEntries(

@@ -4,8 +4,14 @@ import { list, or, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { type ApiError, isApiError } from '../api/api-error.ts'
 import type { ObjectPlace, WriteOptions } from '../api/cluster-api.ts'
+import { partDigestsOf } from '../drift/parts.ts'
 import { isBuiltInGroup } from '../kinds.ts'
-import { annotationOf, fieldManager, writtenByAnnotation } from '../manifests/annotations.ts'
+import {
+  annotationOf,
+  fieldManager,
+  partsAnnotation,
+  writtenByAnnotation,
+} from '../manifests/annotations.ts'
 import { describeDuplicates } from '../manifests/duplicates.ts'
 import { withField } from '../manifests/edit.ts'
 import { threeWayPatch } from '../manifests/three-way-patch.ts'
@@ -32,13 +38,27 @@ export async function applyManifest(
   live: KubeObject | undefined,
 ): Promise<KubeObject> {
   try {
-    const written = await whenReady(running, prepared, () => write(running, prepared, live))
+    const applied = await whenReady(running, prepared, () => write(running, prepared, live))
+    const written = await withPartDigests(running, applied, prepared)
     running.account.lists.observe(written)
     if (prepared.objectName !== undefined) running.account.deployed.record(written)
     return written
   } catch (error) {
     throw await explainRefusal(running, prepared, live, error)
   }
+}
+
+/** An object that is too large for its manifest to be kept has digests of what the API server made of it. */
+async function withPartDigests(
+  { account: { api } }: ManifestRun,
+  written: KubeObject,
+  { resource, namespace }: PreparedManifest,
+): Promise<KubeObject> {
+  const digests = partDigestsOf(written)
+  if (digests === undefined || annotationOf(written, partsAnnotation) === digests) return written
+  const { name, uid } = written.metadata
+  const body = { metadata: { uid, annotations: { [partsAnnotation]: digests } } }
+  return api.patch({ resource, namespace, name }, body, { type: 'merge', fieldManager })
 }
 
 /** How long the program that serves a custom resource may take to start. */

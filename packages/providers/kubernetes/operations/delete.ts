@@ -4,11 +4,11 @@ import { asGiven, shape } from '@fairlead/base/json/shape.ts'
 import { numberOf, textsOf } from '@fairlead/base/json/values.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { DeleteOptions } from '../api/cluster-api.ts'
-import { formatFullName, parseKind, removalStage } from '../kinds.ts'
+import { formatFullName, parseFullName, parseKind, removalStage } from '../kinds.ts'
 import { parseSelectors } from '../manifests/selectors.ts'
 import { defineManifestOperation, type ManifestRun, namesByNamespace } from './parts.ts'
 import { type RemovalOptions, startRemoval } from './remove.ts'
-import { checkChanges, toChange } from './rights.ts'
+import { checkChanges, checkForgotten, toChange } from './rights.ts'
 import { endShare } from './share-traffic.ts'
 import {
   aboutObject,
@@ -53,12 +53,31 @@ export const deleteManifest = defineManifestOperation({
   run: async (running, deletion) => {
     const found = isByLabel(deletion)
       ? await findByLabels(running, deletion)
-      : await findManifestByName(running, deletion)
+      : await findOrForget(running, deletion)
     await deleteAll(running, found, deleteOptionsOf(deletion))
     const names = found.map(({ name, place }) => ({ name, namespace: place.namespace }))
     running.run.report({ manifestNamesByNamespace: namesByNamespace(names) })
   },
 })
+
+/** What is gone is forgotten, so that its absence is no drift any longer. */
+async function findOrForget(running: ManifestRun, deletion: Deletion): Promise<LiveTarget[]> {
+  const { deployed } = running.account
+  const { kind = '', name = '', group } = parseFullName(deletion.name) ?? {}
+  const { name: printed, isNamespaced } = running.account.kinds.kindOf({ kind, group })
+  const named = { namespace: isNamespaced ? deletion.namespace : '', kind: printed, name }
+  const owners = deployed.ownersOf(named)
+  const found = await findManifestByName(running, deletion).catch((error: unknown) => {
+    // Its kind may be gone, too.
+    if (owners.length === 0) throw error
+    return []
+  })
+  if (found.length > 0 || owners.length === 0) return found
+  await checkForgotten(running, deletion.name, owners)
+  deployed.forgetGone(named)
+  running.run.note(`${deletion.name} is gone already and is forgotten.`)
+  return found
+}
 
 function isByLabel({ name, kinds }: Deletion): boolean {
   return name === '' && kinds.length > 0

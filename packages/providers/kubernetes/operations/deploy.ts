@@ -223,7 +223,7 @@ async function endWave(
         return {}
       if (found === undefined)
         throw new Error(`${subject} was deleted meanwhile, so that the next wave is not deployed.`)
-      const verdict = await loadVerdict(running.account, found, prepared.resource)
+      const verdict = await loadVerdict(running, found, prepared.resource)
       if (verdict.state === 'failed')
         throw new Error(
           `${subject} failed, so that the next wave is not deployed: ${verdict.sentence}`,

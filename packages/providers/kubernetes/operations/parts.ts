@@ -69,9 +69,11 @@ export function defineManifestOperation<D>(body: ManifestOperation<D>): Kubernet
     run: (description, run) =>
       // All of it waits for the API server, which may take long.
       run.aside(() =>
-        carryOut(parts, run, () =>
-          body.run({ parts, account: requireAccount(parts, description), run }, reads(description)),
-        ),
+        carryOut(parts, run, () => {
+          const account = requireAccount(parts, description)
+          const running = body.run({ parts, account, run }, reads(description))
+          return sayingSilence(account, run, running)
+        }),
       ),
   })
 }
@@ -101,6 +103,24 @@ async function carryOut(
     }
     await sleep(backOffMs(outagePauses, round), undefined, { signal: run.signal })
   }
+}
+
+/** A request to an API server that hangs ends only after its time. */
+async function sayingSilence(
+  { presence, settings: { name } }: KubernetesAccount,
+  run: ManifestRun['run'],
+  running: Promise<void>,
+): Promise<void> {
+  presence
+    ?.wait(running)
+    .catch(
+      () =>
+        presence.absence &&
+        run.note(
+          `The API server of the account ${name} does not answer: ${presence.absence.reason}. The operation goes on when it is back.`,
+        ),
+    )
+  return running
 }
 
 /** No answer, too many requests, or a server that is not ready; other faults repeat themselves. */

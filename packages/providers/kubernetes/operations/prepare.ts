@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { or, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
-import { loadApplicationRules } from '../drift/application-rules.ts'
+import { loadIgnored } from '../application-rules.ts'
 import { type IgnoreRule, ownRulesOf, withKept } from '../drift/ignore.ts'
 import { formatFullName, type Kind, kindOfManifest } from '../kinds.ts'
 import { annotated, labelled } from '../manifests/annotate.ts'
@@ -114,7 +114,7 @@ export async function prepare(running: ManifestRun, fields: DeployFields): Promi
     services: [...traffic.services.values()],
     ignored: [
       ...settings.ignoreDifferences,
-      ...(await loadApplicationRules(running.parts, fields.moniker.app)),
+      ...(await loadIgnored(running.parts, fields.moniker.app)),
     ],
   }
 }

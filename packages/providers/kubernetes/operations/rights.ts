@@ -62,6 +62,21 @@ export async function checkChanges(
   }
 }
 
+/** What is gone belongs to those that have deployed it. @throws {Error} */
+export async function checkForgotten(
+  { parts, run }: Pick<ManifestRun, 'parts'> & { readonly run: Pick<OperationRun, 'user'> },
+  name: string,
+  owners: readonly string[],
+): Promise<void> {
+  if (parts.context.settings.authorization !== true || !parts.settings.checksOwners) return
+  const access = await requireAccess(parts.context, run.user)
+  const owner = owners.find((each) => !access.mayOnApplication(each, 'WRITE'))
+  if (owner !== undefined)
+    throw new Error(
+      `Access denied to application ${owner}, which has deployed ${name}: ${run.user} has no WRITE on it. An owner of ${owner} can grant it.`,
+    )
+}
+
 /** Without roles in the settings: all users of an open account, else administrators. */
 function mayChangeClusterWide({ settings }: KubernetesAccount, access: Access): boolean {
   const { clusterScoped, permissions, requiredGroupMembership } = settings

@@ -2,15 +2,16 @@
 import { fieldAt, isObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
+import { loadHealthRules } from '../application-rules.ts'
 import { judge } from '../health/judge.ts'
 import { type HealthContext, isSet, type Verdict } from '../health/verdict.ts'
 import { isBuiltInGroup } from '../kinds.ts'
 import { toEvent } from '../objects/event.ts'
 import type { KubeObject } from '../objects.ts'
-import type { KubernetesAccount } from '../parts.ts'
+import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 
 export async function loadVerdict(
-  account: KubernetesAccount,
+  { parts, account }: { readonly parts: KubernetesParts; readonly account: KubernetesAccount },
   object: KubeObject,
   resource: ApiResource,
 ): Promise<Verdict> {
@@ -20,7 +21,7 @@ export async function loadVerdict(
   return judge(object, {
     ...times,
     nowMs: now(),
-    own,
+    own: [...(await loadHealthRules(parts, object)), own],
     hasStatus: resource.subresources.includes('status'),
     namesConditions,
     ...(storageClass !== undefined && { storageClass }),

@@ -18,6 +18,8 @@ interface KindWatchesOptions extends Omit<KindWatchOptions, 'kind' | 'open'> {
   /** What was watched is not known any longer. */
   readonly dropped: (kind: Kind) => void
   readonly underWay: ReadsUnderWay
+  /** Resolves with the promise, or once the API server is found to be away. */
+  readonly soon: (loaded: Promise<void>) => Promise<void>
 }
 
 const unusedMs = 3_600_000
@@ -39,14 +41,15 @@ export class KindWatches implements ListUpdates {
   }
 
   need(isWanted: (kind: Kind) => boolean): void {
-    const { kinds, now, underWay } = this.#options
+    const { kinds, now, underWay, soon } = this.#options
     const nowMs = now()
     for (const kind of kinds()) {
       if (!isWanted(kind)) continue
       const watch = this.#watch(kind)
       watch.usedMs = nowMs
       // An account that does not answer holds up the first read only.
-      if (watch.isLoading && this.absence === undefined) underWay.miss(watch.loaded)
+      if (watch.isLoading && this.absence === undefined)
+        underWay.miss(watch.loaded, () => soon(watch.loaded))
     }
   }
 

@@ -6,8 +6,8 @@ import type { ManifestCluster } from '@fairlead/ports/infrastructure.ts'
 import type { OwnResource } from '../../infrastructure/model.ts'
 import type { ClusterMember, ManifestChoice, ManifestReads } from '../../infrastructure/provider.ts'
 import { isPassing } from '../api/api-error.ts'
+import { loadIgnored } from '../application-rules.ts'
 import { loadOwned } from '../controllers.ts'
-import { loadApplicationRules } from '../drift/application-rules.ts'
 import { loadDrift } from '../drift/drift.ts'
 import { formatFullName, type Kind, parseFullName, parseKind } from '../kinds.ts'
 import { annotationOf, monikerAnnotations } from '../manifests/annotations.ts'
@@ -26,6 +26,7 @@ import { loadCollectedJob, loadVerdict } from './health.ts'
 import { loadReasons } from './manifest-reasons.ts'
 import { answered, type FoundObject, findObject, listObjects } from './object-lookup.ts'
 import { readPodMetrics } from './pod-usage.ts'
+import type { LastStates, StaleMark } from './presence.ts'
 
 const planMs = 60_000
 
@@ -36,28 +37,54 @@ export function createManifestReads(
   return {
     async find({ account: name, ...wanted }, choice) {
       const account = parts.account(name)
-      return account && findManifest(account, wanted, choice)
+      if (account === undefined) return undefined
+      const read = () => findManifest({ parts, account }, wanted, choice)
+      const key = JSON.stringify(['manifest', wanted, choice])
+      return choice.takesLast
+        ? lastOr(account, key, read, (last, unreachable) => last && withMark(last, unreachable))
+        : read()
     },
-    async ofCluster(wanted) {
+    async ofCluster({ takesLast, ...wanted }) {
       const account = parts.account(wanted.account)
-      return account === undefined ? [] : findClusterMembers(account, wanted)
+      if (account === undefined) return []
+      const read = () => findClusterMembers(account, wanted)
+      return takesLast
+        ? lastOr(account, JSON.stringify(['cluster', wanted]), read, (last) => last)
+        : read()
     },
-    async drift({ isReadable, ...query }) {
+    async drift({ isReadable, takesLast, ...query }) {
       const accounts = parts
         .accounts()
         .filter(
           ({ settings: { name } }) =>
             (query.account === undefined || name === query.account) && isReadable(name),
         )
-      const ignored = await loadApplicationRules(parts, query.application)
+      const ignored = await loadIgnored(parts, query.application)
       const found = accounts.map((account) => {
         const namespaces = readsOf(account.settings.name)?.namespacesOf(query.application) ?? []
-        return answered(account, () => loadDrift(account, { namespaces, ignored, ...query }))
+        const read = () =>
+          answered(account, () => loadDrift(account, { namespaces, ignored, ...query }))
+        return takesLast
+          ? lastOr(account, JSON.stringify(['drift', query]), read, (last, unreachable) =>
+              last.map((each) => withMark(each, unreachable)),
+            )
+          : read()
       })
       return (await Promise.all(found)).flat()
     },
     plan: (description, user) => planDeployment(parts, description, user),
   }
+}
+
+function lastOr<T>(
+  { lastStates }: KubernetesAccount,
+  ...reading: Parameters<typeof LastStates.prototype.read<T>>
+): Promise<T> {
+  return lastStates === undefined ? reading[1]() : lastStates.read(...reading)
+}
+
+function withMark(last: OwnResource, unreachable: StaleMark): OwnResource {
+  return { ...last, view: { ...last.view, unreachable: { ...unreachable } } }
 }
 
 /** @throws {PortError} 400 */
@@ -77,7 +104,8 @@ async function planDeployment(
   const signal = AbortSignal.timeout(planMs)
   try {
     const run = { id: randomUUID(), user, signal }
-    const differences = await planManifests({ parts, account, run }, fields)
+    const planning = planManifests({ parts, account, run }, fields)
+    const differences = await (account.presence?.wait(planning) ?? planning)
     return differences.map((difference) => ({ ...difference }))
   } catch (error) {
     if (error instanceof PortError) throw error
@@ -87,7 +115,7 @@ async function planDeployment(
 
 /** @throws {PortError} 5xx */
 async function findManifest(
-  account: KubernetesAccount,
+  { parts, account }: { readonly parts: KubernetesParts; readonly account: KubernetesAccount },
   { location, name }: { readonly location: string; readonly name: string },
   choice: ManifestChoice,
 ): Promise<OwnResource | undefined> {
@@ -97,7 +125,7 @@ async function findManifest(
   if (found === undefined) return undefined
   const { object, kind, resource } = found
   const { namespace = '' } = object.metadata
-  const verdict = await answered(account, () => loadVerdict(account, object, resource))
+  const verdict = await answered(account, () => loadVerdict({ parts, account }, object, resource))
   const isMeasured = kind.name === 'pod' && account.settings.metrics
   const [events, metrics, reasons] = await answered(account, () =>
     Promise.all([

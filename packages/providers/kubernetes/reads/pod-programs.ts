@@ -93,7 +93,10 @@ export function createPodPrograms(
     return parseLog(text)
   }
 
-  return {
+  const bounded = <T>(account: string, asked: Promise<T>): Promise<T> =>
+    findAccount(account)?.presence?.wait(asked) ?? asked
+
+  const programs: ProgramAccess = {
     async lines(place, { sinceMs, tail, previous }: LogWish) {
       const found = await find(place)
       const lines = await read(found, {
@@ -150,6 +153,13 @@ export function createPodPrograms(
         },
       }
     },
+  }
+  return {
+    ...programs,
+    lines: (place, wish) => bounded(place.account, programs.lines(place, wish)),
+    exec: (place, request) => bounded(place.account, programs.exec(place, request)),
+    masksOf: (place) => bounded(place.account, programs.masksOf(place)),
+    toRun: (group, order) => bounded(group.account, programs.toRun(group, order)),
   }
 }
 

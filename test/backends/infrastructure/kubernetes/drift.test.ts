@@ -205,7 +205,7 @@ test('drift of what a deployment holds', async (t) => {
     assert.deepEqual(briefly(await driftOf(operations)), [])
     await patch('configmap/large', { data: { a: 'y' } })
     const found = await driftOf(operations)
-    assert.deepEqual(briefly(found), [['configMap large', 'kubectl-edit', ['data']]])
+    assert.deepEqual(briefly(found), [['configMap large', 'kubectl-edit', ['data.a']]])
     await run('deleteManifest', { manifestName: 'configMap large', location: namespace })
   })
 
@@ -251,6 +251,25 @@ test('drift of what a deployment holds', async (t) => {
       await run('deleteManifest', { manifestName: 'configMap conf', location: namespace })
       await deploy([service('front', { app: 'web' })])
       assert.deepEqual(await deleted(), ['deployment lone'])
+      const place = await plane.namespace()
+      const inPlace = (name: string) => ({
+        ...service(name, {}),
+        metadata: { name, namespace: place },
+      })
+      await deploy([inPlace('one'), inPlace('two')], { moniker: { app: 'lost' } })
+      const lost = () => operations.infrastructure.read<Drifted[]>('/applications/lost/drift')
+      assert.deepEqual(await lost(), [])
+      await plane.kubectl('delete', 'namespace', place)
+      const notes = (await lost()).map(({ name, note }) => `${name}: ${note}`)
+      assert.equal(notes.length, 2)
+      for (const note of notes) assert.match(note, new RegExp(`namespace ${place} is gone.*forget`))
+      await run('deleteManifest', { manifestName: 'service one', location: place })
+      assert.deepEqual(
+        (await lost()).map(({ name }) => name),
+        ['service two'],
+      )
+      await run('deleteManifest', { manifestName: `namespace ${place}`, location: '' })
+      assert.deepEqual(await lost(), [])
     },
   )
 
@@ -320,6 +339,72 @@ test('drift of what a deployment holds', async (t) => {
     assert.deepEqual(await read('/applications/roles/drift'), [])
     await plane.kubectl('delete', 'clusterrole', name, `whole-${namespace}`)
   })
+
+  await t.test(
+    'objects-scenario 118 what is too large to be kept drifts by its parts',
+    async () => {
+      const long = 'x'.repeat(300_000)
+      const group = `${namespace}.test`
+      const text = { type: 'object', description: long }
+      const schema = { openAPIV3Schema: { type: 'object', properties: { spec: text } } }
+      await deploy(
+        [
+          configMap('bulk', { long, short: '1' }, unversioned),
+          plain('v1', 'Secret', 'vault', {
+            metadata: { name: 'vault', ...unversioned },
+            stringData: { long, short: '1' },
+          }),
+          plain('apiextensions.k8s.io/v1', 'CustomResourceDefinition', `widgets.${group}`, {
+            spec: {
+              group,
+              scope: 'Namespaced',
+              names: { kind: 'Widget', plural: 'widgets' },
+              versions: [{ name: 'v1', served: true, storage: true, schema }],
+            },
+          }),
+        ],
+        { moniker: { app: 'bulk' } },
+      )
+      const found = async () => {
+        const all = await operations.infrastructure.read<Drifted[]>('/applications/bulk/drift')
+        return all.toSorted((one, other) => one.name.localeCompare(other.name))
+      }
+      assert.deepEqual(await found(), [])
+      await patch('configmap/bulk', { data: { short: '2' } })
+      await patch('secret/vault', { stringData: { long: 'y' } })
+      await patch(`crd/widgets.${group}`, { spec: { names: { shortNames: ['w'] } } }, 'alice')
+      const spec = {
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: {
+              openAPIV3Schema: { type: 'object' },
+            },
+          },
+        ],
+      }
+      await plane.kubectl(
+        ...[
+          'patch',
+          `crd/widgets.${group}`,
+          '--type=merge',
+          '--field-manager=alice',
+          '-p',
+          JSON.stringify({ spec }),
+        ],
+      )
+      const drifted = await found()
+      assert.deepEqual(briefly(drifted), [
+        ['configMap bulk', 'kubectl-edit', ['data.short']],
+        [`customResourceDefinition widgets.${group}`, 'alice', ['spec.versions']],
+        ['secret vault', 'kubectl-edit', ['data.long']],
+      ])
+      assert.doesNotMatch(JSON.stringify(drifted), /xxxx|yyyy/)
+      await plane.kubectl('delete', 'crd', `widgets.${group}`)
+    },
+  )
 
   await t.test('objects of others are not listed', async () => {
     await deploy([service('vault', { app: 'vault' })], { moniker: { app: 'bank' } })

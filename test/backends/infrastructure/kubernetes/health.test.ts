@@ -853,7 +853,7 @@ test('objects-scenario 13, 14 the account judges a kind by expressions', () => {
     current: 'object.status.phase == "Up" && now > timestamp("2020-01-01T00:00:00Z")',
     message: '"count is " + string(status.count)',
   })
-  const own = new OwnRules([rule])
+  const own = [new OwnRules([rule])]
   const stateOf = (status: JsonObject) => {
     const { state, sentence } = judge(custom({}, status), { ...context, own })
     return `${state}: ${sentence}`
@@ -862,6 +862,18 @@ test('objects-scenario 13, 14 the account judges a kind by expressions', () => {
   assert.equal(stateOf({ phase: 'Up' }), 'healthy: Its rule says healthy.')
   assert.match(stateOf({}), /^progressing: No expression/)
   assert.match(stateOf({ count: 'many' }), /^unknown: .*no such overload/)
+  const stored = OwnRules.read([
+    { group: 'example.test', kind: 'Widget', healthy: 'true', message: '"first"' },
+    { group: 'example.test', kind: 'Widget', failed: 'true' },
+    { kind: 'Pod', failed: 'status.(' },
+  ])
+  const first = judge(custom({}, { count: 6 }), { ...context, own: [stored, ...own] })
+  assert.equal(`${first.state}: ${first.sentence}`, 'healthy: first')
+  const broken = judge(pod({}, {}), { ...context, own: [stored] })
+  assert.match(
+    `${broken.state}: ${broken.sentence}`,
+    /^unknown: A health rule for Pod cannot be read: failed/,
+  )
   assert.throws(() => OwnRule.parse({ kind: 'Widget', failed: 'status.(' }), /no expression of CEL/)
 })
 

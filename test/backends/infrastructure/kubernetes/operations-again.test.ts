@@ -31,7 +31,7 @@ function operationsOf(api: ClusterApi, changes: string[] = []) {
     api,
     kinds: new KindTable([]),
     health: { times: settings.health, own: new OwnRules([]), now: Date.now },
-    deployed: { of: () => [], record: () => {} },
+    deployed: { of: () => [], record: () => {}, ownersOf: () => [], forgetGone: () => {} },
     lists: {
       observe: ({ kind, metadata }: { kind: string; metadata: { name: string } }) =>
         changes.push(`+ ${kind} ${metadata.name}`),

@@ -592,7 +592,7 @@ test('what no read has needed for an hour is let go', async (t) => {
   const read = async () => {
     const missing = underWay.track()
     account.reads.serverGroups('shop')
-    await missing()
+    await missing(false)
     return account.reads.serverGroups('shop').length
   }
   assert.equal(await read(), 1)

@@ -1,7 +1,10 @@
 /** Rights, and what goes on after faults: kills, other writers, a restart of the API server, over the public paths of a gateway. */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fieldAt, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
+import { startControlPlane } from '../../../support/kubernetes.ts'
 import {
   clusterRole,
   configMap,
@@ -13,7 +16,8 @@ import {
 import type { Place } from '../../../support/kubernetes-place.ts'
 import { type Platform, startPlatform, type User } from '../../../support/kubernetes-platform.ts'
 import { createHome, type ServeProcess, startServe } from '../../../support/serve.ts'
-import { waitUntil } from '../../../support/wait-until.ts'
+import { startRelay } from '../../../support/tcp-relay.ts'
+import { waitFor, waitUntil } from '../../../support/wait-until.ts'
 
 const web = 'deployment web'
 
@@ -213,6 +217,95 @@ test('a restart of the API server in the middle of a deployment delays it', asyn
     async () => (await groups()).some(({ region }) => region === place.namespace),
     'the server group',
   )
+})
+
+/** A server that hangs would answer after its time, which is 30 s; that answers come before it speaks again is what counts. */
+test('while an API server is away, reads show the last state and its age', async (t) => {
+  const plane = await startControlPlane(t)
+  if (plane === undefined) return
+  const relay = await startRelay(t, Number(new URL(plane.server).port))
+  const kubeconfigFile = join(createHome(t), 'far.yaml')
+  const address = `https://127.0.0.1:${relay.port}`
+  writeFileSync(kubeconfigFile, plane.kubeconfig().replace(plane.server, address))
+  const platform = await startPlatform(t, {
+    silenceSeconds: 0.8,
+    accounts: () => ['far', 'new'].map((name) => ({ name, kubeconfigFile })),
+  })
+  if (platform === undefined) return
+  const place = await platform.place()
+  const manifests = [deployment('web'), service('front', { app: 'web' })]
+  await place.deploy(manifests, { account: 'far' })
+  const [pod] = await place.pods()
+  const at = `far/${place.namespace}`
+  const single = ['deployment web', 'service front', `pod ${pod?.metadata.name}`].map(
+    (name) => `/manifests/${at}/${encodeURIComponent(name)}`,
+  )
+  const lists = [
+    ...['serverGroups', 'loadBalancers', 'serverGroupManagers', 'rawResources'].map(
+      (list) => `/applications/shop/${list}`,
+    ),
+    '/applications/shop/drift?account=far',
+    `/instances/${at}/pod%20${pod?.metadata.name}`,
+  ]
+  const get = async (path: string) => {
+    const answer = await fetch(platform.url() + path, { headers: { 'X-SPINNAKER-USER': 'alice' } })
+    const body = (await answer.json()) as JsonObject
+    return { status: answer.status, headers: answer.headers, body, path }
+  }
+  const all = [...single, ...lists]
+  const before: Awaited<ReturnType<typeof get>>[] = []
+  for (const path of all) {
+    const live = async () => {
+      const answer = await get(path)
+      return answer.headers.get('age') === null && answer.status === 200 ? answer : undefined
+    }
+    before.push(await waitFor(live, `a live answer of ${path}`))
+  }
+  for (const fault of ['silence', 'stop'] as const) {
+    await relay[fault]()
+    for (const { path, status, headers, body } of await Promise.all(single.map(get))) {
+      assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`)
+      assert.equal(typeof fieldAt(body, 'unreachable', 'readAt'), 'number', path)
+      assert.match(headers.get('age') ?? '', /^\d+$/, path)
+      assert.match(headers.get('warning') ?? '', /^110 .*account far has not answered since/, path)
+    }
+    const shown = await Promise.all(lists.map(get))
+    assert.deepEqual(
+      shown.map(({ status, body }) => [status, body]),
+      before.slice(single.length).map(({ status, body }) => [status, body]),
+    )
+    for (const { headers, path } of shown) assert.match(headers.get('warning') ?? '', /^110/, path)
+    for (const name of ['configMap none', `pod ${pod?.metadata.name}/console`]) {
+      const never = await get(
+        name.endsWith('console')
+          ? `/instances/${at}/${encodeURIComponent(name.slice(0, -8))}/console?provider=kubernetes`
+          : `/manifests/${at}/${encodeURIComponent(name)}`,
+      )
+      assert.equal(never.status, 503)
+      assert.match(String(never.body['message']), /has not answered since/)
+    }
+    const unread = fault === 'stop' ? 'service%20front' : 'deployment%20web'
+    assert.equal((await get(`/manifests/new/${place.namespace}/${unread}`)).status, 503)
+    const id = await platform.submit({
+      type: 'scaleManifest',
+      account: 'far',
+      manifestName: web,
+      location: place.namespace,
+      replicas: fault === 'stop' ? 3 : 1,
+    })
+    await platform.until(`/tasks/${id}`, (task) =>
+      /does not answer/.test(JSON.stringify(task['execution'])),
+    )
+    if (fault === 'stop') await relay.listen()
+    else relay.speak()
+    await platform.ends(id)
+    for (const path of single) {
+      await waitUntil(
+        async () => (await get(path)).headers.get('age') === null,
+        () => `a live answer of ${path}`,
+      )
+    }
+  }
 })
 
 /** Fairlead as a process that is killed. */

@@ -35,10 +35,14 @@ function describe({
   manager = 'something else',
   since,
   deleted,
+  note,
   fields,
 }: CloudDrift): string {
   const place = [account, namespace].filter(Boolean).join('/')
-  if (deleted) return `${name} in ${place} has drifted: something else deleted it.`
+  if (deleted)
+    return [`${name} in ${place} has drifted: something else deleted it.`, note ?? []]
+      .flat()
+      .join(' ')
   const more = fields.length > mostFields ? ` and ${fields.length - mostFields} more` : ''
   const which = fields.length === 0 ? 'it' : `${fields.slice(0, mostFields).join(', ')}${more}`
   return `${name} in ${place} has drifted: ${manager} changed ${which}${since === undefined ? '' : ` at ${since}`}.`

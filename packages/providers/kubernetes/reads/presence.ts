@@ -1,0 +1,182 @@
+/** Bound of what people wait for while an API server is away, and the last state of what they have read. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { backOffMs } from '@fairlead/base/concurrency/back-off.ts'
+import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
+import { within } from '@fairlead/base/concurrency/within.ts'
+import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
+import type { Absence } from '../parts.ts'
+
+interface PresenceOptions {
+  readonly account: string
+  /** After one half, a sign of life is asked for, which has the other; then again after twice the time. */
+  readonly silenceMs: number
+  /** Whether the API server sends anything within so many milliseconds. @throws {ApiError} where it cannot be asked */
+  readonly probe: (ms: number) => Promise<boolean>
+  /** As its watches have found. */
+  readonly watched: () => Absence | undefined
+  readonly now: () => number
+  readonly changed: () => void
+}
+
+const longestPatienceMs = 10_000
+/** What is known to be away may be back all the same. */
+const awayMs = 250
+const probePauses = { firstMs: 500, longestMs: 2000 }
+/** Nothing is asked any longer for an account that no read needs. */
+const unusedMs = 120_000
+
+const late = Symbol('late')
+
+export class Presence {
+  readonly #options: PresenceOptions
+  readonly #closing = new AbortController()
+  #silence: Absence | undefined
+  #neededMs = 0
+  readonly #isThere = sharedWork(async () => {
+    const { probe, now, silenceMs } = this.#options
+    const askedMs = now()
+    const isThere = await probe(silenceMs / 2).catch(() => false)
+    if (isThere) this.#hear()
+    else this.#miss(askedMs)
+    return isThere
+  })
+
+  constructor(options: PresenceOptions) {
+    this.#options = options
+  }
+
+  get absence(): Absence | undefined {
+    return this.#options.watched() ?? this.#silence
+  }
+
+  /**
+   * What was asked, unless the API server is found to be away, or `graceMs` later for what has a last state.
+   *
+   * @throws {PortError} 503
+   */
+  async wait<T>(asked: Promise<T>, graceMs = 0): Promise<T> {
+    const { now, silenceMs } = this.#options
+    this.#neededMs = now()
+    for (let ms = silenceMs / 2; ; ms = Math.min(2 * ms, longestPatienceMs)) {
+      const isAway = this.absence !== undefined
+      const first = await within<T, typeof late>(isAway ? awayMs : ms, asked, () => late)
+      if (first !== late) return first
+      if (!isAway && (await this.#isThere())) continue
+      const last = await within<T, typeof late>(graceMs, asked, () => late)
+      if (last !== late) return last
+      throw new PortError(503, this.#describe())
+    }
+  }
+
+  #describe(): string {
+    const { account } = this.#options
+    if (this.absence === undefined)
+      return `The API server of the account ${account} did not answer in time; try again.`
+    const { sinceMs, reason } = this.absence
+    return `The API server of the account ${account} has not answered since ${new Date(sinceMs).toISOString()}: ${reason}. Nothing was read before that could be shown; lists show the last state.`
+  }
+
+  #hear(): void {
+    if (this.#silence === undefined) return
+    this.#silence = undefined
+    this.#options.changed()
+  }
+
+  #miss(sinceMs: number): void {
+    if (this.#silence !== undefined || this.#closing.signal.aborted) return
+    this.#silence = { sinceMs, reason: 'the API server sends nothing' }
+    this.#options.changed()
+    void this.#lookAgain()
+  }
+
+  async #lookAgain(): Promise<void> {
+    const { signal } = this.#closing
+    for (let round = 0; this.#silence !== undefined; round++) {
+      await sleep(backOffMs(probePauses, round), undefined, { signal, ref: false }).catch(() => {})
+      if (signal.aborted) return
+      if (this.#options.now() - this.#neededMs > unusedMs) this.#silence = undefined
+      else await this.#isThere()
+    }
+  }
+
+  close(): void {
+    this.#closing.abort()
+    this.#silence = undefined
+  }
+}
+
+/** When what is shown was read, and since when nothing newer can be. */
+export interface StaleMark {
+  readonly since: number
+  readonly readAt: number
+  readonly reason: string
+}
+
+interface LastState {
+  readonly text: string
+  readonly atMs: number
+}
+
+/** Characters; what was read longest ago goes first. */
+const mostKept = 8 * 1024 ** 2
+
+/** Results of reads as JSON, by what was asked. */
+export class LastStates {
+  readonly #presence: Presence
+  readonly #now: () => number
+  readonly #kept = new Map<string, LastState>()
+  #size = 0
+
+  constructor(presence: Presence, now: () => number) {
+    this.#presence = presence
+    this.#now = now
+  }
+
+  /**
+   * The result of the read, or while the API server is away the one before, marked.
+   *
+   * @throws {PortError} 503 where nothing was read before, and what the read throws otherwise
+   */
+  async read<T>(
+    key: string,
+    read: () => Promise<T>,
+    mark: (last: T, mark: StaleMark) => T,
+  ): Promise<T> {
+    const reading = read().then((result) => {
+      this.#keep(key, result)
+      return result
+    })
+    try {
+      return await this.#presence.wait(reading)
+    } catch (error) {
+      const last = this.#kept.get(key)
+      if (last === undefined || !(error instanceof PortError) || error.status !== 503) throw error
+      const { sinceMs: since = last.atMs, reason = error.message } = this.#presence.absence ?? {}
+      return mark(parseJson(last.text) as T, { since, readAt: last.atMs, reason })
+    }
+  }
+
+  #keep(key: string, result: unknown): void {
+    this.#drop(key)
+    if (result === undefined) return
+    const text = formatJson(result)
+    if (text.length > mostKept / 4) return
+    this.#kept.set(key, { text, atMs: this.#now() })
+    this.#size += text.length
+    for (const first of this.#kept.keys()) {
+      if (this.#size <= mostKept) return
+      this.#drop(first)
+    }
+  }
+
+  #drop(key: string): void {
+    this.#size -= this.#kept.get(key)?.text.length ?? 0
+    this.#kept.delete(key)
+  }
+
+  clear(): void {
+    this.#kept.clear()
+    this.#size = 0
+  }
+}
