@@ -215,6 +215,13 @@ function gateway(subject: Subject): Outcome | undefined {
   const programmed = conditionOf(subject, 'Programmed')
   // Controllers answer at once that they have seen none, with the generation that the API server wrote.
   if (programmed === undefined) return undefined
+  const waiting = listeners.find((listener) =>
+    conditionsIn(listener, subject.object).some(
+      ({ type, status }) => type === 'Programmed' && status !== 'True',
+    ),
+  )
+  if (programmed.status === 'True' && waiting !== undefined)
+    return outcome('progressing', `Its listener ${String(waiting['name'])} is not programmed yet.`)
   return byCondition(programmed.status === 'True' ? 'healthy' : 'progressing', programmed)
 }
 

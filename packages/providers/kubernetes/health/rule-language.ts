@@ -1,6 +1,6 @@
 /**
  * The language of rules by kind: `state test; …`, of which the first that holds decides. A test is one or several of these, joined
- * by ` & `: `Ready=True|Unknown:Reason|Reason` is a condition with one of the statuses, and one of the reasons where they are named;
+ * by ` & `: `Ready=True|Unknown:Reason|Reason` is a condition with one of the statuses, and one of the reasons where they are named, `*` any condition;
  * `.status.phase=A|B` a field with one of the values, `.status.phase~a|b` one that contains one of the words, `.spec.suspend` one that
  * is set; `@key=value` an annotation; `!` before a field negates it. No test always holds. `failed!` is final, `trouble` fails after
  * the grace, `note` warns and goes on.
@@ -82,10 +82,12 @@ function conditionTest(
   statuses: readonly string[],
   reasons: readonly string[] | undefined,
 ): Test {
+  const fits = ({ status, reason = '' }: HealthCondition) =>
+    statuses.includes(status) && reasons?.includes(reason) !== false
   return (subject) => {
+    if (type === '*') return subject.conditions.find(fits)
     const condition = conditionOf(subject, type)
-    if (condition === undefined || !statuses.includes(condition.status)) return undefined
-    return reasons?.includes(condition.reason ?? '') === false ? undefined : condition
+    return condition !== undefined && fits(condition) ? condition : undefined
   }
 }
 

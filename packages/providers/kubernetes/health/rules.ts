@@ -8,9 +8,11 @@ const byPhase = (done: string, failed: string, others = 'progressing .status.pha
 const crossplane = 'suspended @crossplane.io/paused=true; '
 const managed =
   'failed Synced=False; failed LastAsyncOperation=False; healthy Ready=True; progressing Ready=False|Unknown; healthy Healthy=True; ' +
-  'healthy Offered=True; healthy Established=True; healthy ValidPipeline=True; healthy RevisionHealthy=True'
+  'healthy Offered=True; healthy Established=True; healthy ValidPipeline=True; healthy RevisionHealthy=True; progressing *=True|False|Unknown'
 const upstream =
   'suspended .spec.suspend; failed! Stalled=True; progressing Reconciling=True; progressing Ready=Unknown; healthy Ready=True; failed Ready=False'
+const percona =
+  'healthy .status.state=ready; suspended .status.state=paused; failed .status.state=error; progressing .status.state'
 const operated = 'suspended .spec.paused; healthy Ready=True; progressing Ready=False|Unknown'
 
 /** `group/Kind,Kind`; a group may begin with `*.`, and `*` is any kind. The first row that fits counts. */
@@ -50,7 +52,7 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
   ],
   [
     'snapshot.storage.k8s.io/VolumeSnapshot,VolumeSnapshotContent',
-    'failed .status.error; healthy .status.readyToUse=true; progressing',
+    'healthy .status.readyToUse=true; failed .status.error; progressing',
   ],
 
   [
@@ -73,7 +75,7 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
   ],
   [
     'argoproj.io/ApplicationSet',
-    'failed ErrorOccurred=True; healthy ResourcesUpToDate=True; progressing ResourcesUpToDate=False',
+    'failed ErrorOccurred=True; failed ResourcesUpToDate=False; progressing RolloutProgressing=True; healthy ResourcesUpToDate=True',
   ],
   ['argoproj.io/AppProject', 'healthy'],
   [
@@ -93,6 +95,10 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
     'argoproj.io/Workflow',
     byPhase('suspended .spec.suspend=true; done .status.phase=Succeeded', 'Failed|Error'),
   ],
+  [
+    'argoproj.io/CronWorkflow',
+    'suspended .spec.suspend=true; failed SpecError=True; failed SubmissionError=True; healthy',
+  ],
   ['source.toolkit.fluxcd.io/HelmRepository', `healthy .spec.type=oci; ${upstream}`],
   ['*.toolkit.fluxcd.io/*', upstream],
   [
@@ -103,12 +109,23 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
     'pkg.crossplane.io/Provider,Function,Configuration',
     `${crossplane}failed Installed=False; healthy Installed=True & Healthy=True; trouble Healthy=False; progressing Installed=True`,
   ],
-  ['*.crossplane.io/Composition,ProviderConfig,ClusterProviderConfig,EnvironmentConfig', 'healthy'],
-  ['*.upbound.io/ProviderConfig,ClusterProviderConfig,StoreConfig', 'healthy'],
+  [
+    '*.crossplane.io/Composition,CompositionRevision,ProviderConfig,ClusterProviderConfig,ProviderConfigUsage,ClusterProviderConfigUsage,' +
+      'DeploymentRuntimeConfig,ControllerConfig,EnvironmentConfig,ImageConfig,StoreConfig',
+    'healthy',
+  ],
+  [
+    '*.upbound.io/ProviderConfig,ClusterProviderConfig,ProviderConfigUsage,ClusterProviderConfigUsage,StoreConfig',
+    'healthy',
+  ],
   ['*.crossplane.io/*', crossplane + managed],
   ['*.upbound.io/*', crossplane + managed],
   [
-    'keda.sh/ScaledObject,ScaledJob',
+    'keda.sh/ScaledJob',
+    'suspended Paused=True & Ready=True; failed Ready=False|Unknown; healthy Ready=True',
+  ],
+  [
+    'keda.sh/ScaledObject',
     'suspended Paused=True; suspended @autoscaling.keda.sh/paused=true; suspended @autoscaling.keda.sh/paused-replicas; failed Fallback=True; ' +
       'progressing Ready=False:HPAMetricsUnavailable; failed Ready=False; healthy Ready=True; progressing Ready=Unknown',
   ],
@@ -128,8 +145,10 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
   ],
   [
     'postgresql.cnpg.io/Cluster',
-    'suspended @cnpg.io/reconciliationLoop=disabled; suspended cnpg.io/hibernation=True; healthy .status.phase=Cluster in healthy state; ' +
-      'failed! .status.phase~unrecoverable; trouble .status.phase~Failing over|Switchover|user action|Unable|cannot|invalid; progressing .status.phase',
+    'suspended @cnpg.io/reconciliationLoop=disabled; suspended @cnpg.io/reconciliation=disabled; suspended cnpg.io/hibernation=True; ' +
+      'trouble cnpg.io/hibernation=False; healthy .status.phase=Cluster in healthy state; ' +
+      'failed! .status.phase~unrecoverable; trouble .status.phase~Failing over|Switchover|user action|Unable|cannot|invalid|upgrade delayed|Primary instance is being restarted|' +
+      'Online upgrade|Applying configuration; progressing .status.phase',
   ],
   [
     'postgresql.cnpg.io/Backup',
@@ -145,12 +164,94 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
     'security.istio.io/*',
     'failed .status.validationMessages[].level=ERROR; failed Reconciled=False; healthy',
   ],
-  ['karpenter.sh/*', operated],
+  ['karpenter.sh/*', `${ready}; failed NodeClassReady=False`],
+  [
+    'cluster.x-k8s.io/Cluster',
+    'suspended .spec.paused=true; trouble Ready=False; healthy .status.phase=Provisioned; failed .status.phase=Failed; progressing',
+  ],
+  [
+    'cluster.x-k8s.io/Machine,MachineDeployment,MachinePool,MachineSet',
+    `suspended .spec.paused=true; healthy .status.phase=Running; failed .status.phase=Failed; progressing .status.phase; ${operated}`,
+  ],
   ['*.cluster.x-k8s.io/*', operated],
   ['cluster.x-k8s.io/*', operated],
   ['operator.knative.dev/*', operated],
-  ['kyverno.io/*', operated],
+  ['kyverno.io/*', ready],
+  [
+    'rabbitmq.com/RabbitmqCluster',
+    'failed ReconcileSuccess=False; progressing ClusterAvailable=Unknown; progressing AllReplicasReady=Unknown; ' +
+      'suspended AllReplicasReady=False:ScaledToZero & .spec.replicas=0; progressing ClusterAvailable=False; progressing AllReplicasReady=False; ' +
+      'healthy ClusterAvailable=True & AllReplicasReady=True; progressing *=True',
+  ],
   ['rabbitmq.com/*', operated],
+  ['k8s.mariadb.com/*', 'failed *=False:Failed; progressing *=False; healthy *=True'],
+  ['pxc.percona.com/*', percona],
+  ['psmdb.percona.com/*', percona],
+  [
+    'clickhouse.altinity.com/*',
+    'healthy .status.status=Completed; progressing .status.status=InProgress; failed .status.status',
+  ],
+  [
+    'k8s.keycloak.org/*',
+    'healthy Ready=True; failed HasErrors=True; progressing Ready=False|Unknown',
+  ],
+  [
+    'grafana.integreatly.org/Grafana',
+    'failed .status.stageStatus=failed; healthy .status.stage=complete & .status.stageStatus=success; progressing .status.stage',
+  ],
+  [
+    'ceph.rook.io/CephCluster',
+    'failed .status.state=Error; failed .status.ceph.health=HEALTH_ERR; trouble .status.ceph.health=HEALTH_WARN; ' +
+      'healthy .status.ceph.health=HEALTH_OK & .status.state=Created|Connected; progressing .status.state; progressing .status.phase',
+  ],
+  [
+    'kubevirt.io/VirtualMachine',
+    'suspended Paused=True; healthy Ready=True; suspended .status.printableStatus=Stopped|Paused; ' +
+      'trouble .status.printableStatus=CrashLoopBackOff|ErrorUnschedulable|ErrImagePull|ImagePullBackOff|ErrorPvcNotFound|DataVolumeError; ' +
+      'progressing .status.created=true; progressing .status.printableStatus; suspended Ready=False',
+  ],
+  [
+    'kubevirt.io/VirtualMachineInstance',
+    `suspended Paused=True; healthy Ready=True; ${byPhase('done .status.phase=Succeeded', 'Failed')}`,
+  ],
+  [
+    'cdi.kubevirt.io/DataVolume',
+    'done .status.phase=Succeeded; failed .status.phase=Failed|Unknown; suspended .status.phase=Paused; failed Running=False:Error; progressing .status.phase',
+  ],
+  [
+    'flink.apache.org/FlinkDeployment,FlinkSessionJob',
+    'failed .status.lifecycleState=FAILED; suspended .status.lifecycleState=SUSPENDED; healthy .status.reconciliationStatus.success=true; ' +
+      'healthy .status.reconciliationStatus.state=DEPLOYED; failed .status.jobManagerDeploymentStatus=ERROR; progressing .status.jobManagerDeploymentStatus',
+  ],
+  [
+    'sparkoperator.k8s.io/SparkApplication',
+    'done .status.applicationState.state=COMPLETED; failed .status.applicationState.state=FAILED|SUBMISSION_FAILED|FAILING; ' +
+      'progressing .status.executorState.*=PENDING|UNKNOWN; healthy .status.applicationState.state=RUNNING & .status.executorState; ' +
+      'progressing .status.applicationState',
+  ],
+  [
+    'numaflow.numaproj.io/*',
+    'failed .status.phase=Failed; failed *=False; suspended .status.phase=Paused|Pausing; healthy .status.phase=Running; progressing .status.phase',
+  ],
+  ['serving.kserve.io/*', ready],
+  ['secrets.hashicorp.com/VaultStaticSecret', 'healthy .status.secretMAC; trouble'],
+  [
+    'route.openshift.io/Route',
+    'failed .status.ingress[].conditions[].status=False; healthy .status.ingress[].conditions[].status=True; progressing',
+  ],
+  [
+    'apps.openshift.io/DeploymentConfig',
+    'healthy Available=True & Progressing=True; failed Available=False|Unknown & Progressing=False|Unknown; progressing',
+  ],
+  [
+    '*.services.k8s.aws/*',
+    'failed ACK.Terminal=True; healthy Ready=True; progressing Ready=False; healthy ACK.ResourceSynced=True; progressing ACK.ResourceSynced=False|Unknown',
+  ],
+  [
+    '*.cnrm.cloud.google.com/*',
+    'healthy .status.healthy=true; failed .status.healthy=false; healthy *=True:UpToDate; ' +
+      'failed *=True|False|Unknown:UpdateFailed|DependencyNotFound; progressing *=True|False|Unknown',
+  ],
   ['policy.linkerd.io/*', 'failed Accepted=False; healthy'],
   ['tekton.dev/*', 'done Succeeded=True; failed! Succeeded=False; progressing Succeeded=Unknown'],
   [
@@ -166,8 +267,18 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
     'healthy .status.phase=Complete; failed .status.phase=Failed; suspended .status.phase=RequiresApproval; progressing',
   ],
   [
+    'operators.coreos.com/Subscription',
+    'failed CatalogSourcesUnhealthy=True; failed InstallPlanFailed=True; failed ResolutionFailed=True; progressing InstallPlanPending=True; ' +
+      'healthy InstallPlanMissing=True:ReferencedInstallPlanNotFound; failed InstallPlanMissing=True; healthy .status.conditions',
+  ],
+  [
     'elasticsearch.k8s.elastic.co/Elasticsearch',
-    'failed .status.health=red; failed .status.phase=Invalid; healthy .status.health=green; progressing .status.health',
+    'failed .status.phase=Invalid; progressing .status.phase=ApplyingChanges|MigratingData; failed .status.health=red; ' +
+      'trouble .status.health=yellow; healthy .status.health=green',
+  ],
+  [
+    '*.k8s.elastic.co/*',
+    'failed .status.health=red; healthy .status.health=green; progressing .status.health',
   ],
   [
     'acid.zalan.do/postgresql',

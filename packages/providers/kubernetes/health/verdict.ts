@@ -199,6 +199,7 @@ export function worstOf<T extends { readonly state: HealthState }>(
 export function valuesAt(value: unknown, path: readonly string[]): unknown[] {
   const [name, ...rest] = path
   if (name === undefined) return [value]
+  if (name === '*') return Object.values(objectOf(value)).flatMap((each) => valuesAt(each, rest))
   if (!name.endsWith('[]')) return valuesAt(fieldAt(value, name), rest)
   const list = fieldAt(value, name.slice(0, -2))
   return Array.isArray(list) ? list.flatMap((each) => valuesAt(each, rest)) : []
