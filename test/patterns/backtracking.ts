@@ -4,6 +4,7 @@
  *
  * @see Weideman, Van der Merwe, Berglund, Watson: "Analyzing Matching Time Behavior of Backtracking Regular Expression Matchers", 2016
  */
+import assert from 'node:assert/strict'
 import { type AST, RegExpParser } from '@eslint-community/regexpp'
 
 /** `quadratic` stands for every power. */
@@ -295,27 +296,45 @@ class Search {
    * because there the engine stops.
    */
   readonly #next: readonly (readonly (readonly (readonly number[])[])[])[]
+  /** By position: what may follow it. */
+  readonly #after: readonly (readonly number[])[]
   readonly #reachable: readonly ReadonlySet<number>[]
 
   constructor(positions: readonly Position[], symbols: readonly Symbol[]) {
+    assert.ok(Math.max(positions.length, symbols.length) < 4096, 'four numbers are one key')
     this.#count = positions.length
     this.#symbols = symbols
     const numbers = new Map(positions.map((position, number) => [position, number]))
-    const final = new Set(positions.filter((position) => isFinal(position, symbols)))
-    this.#next = positions.map((position) =>
-      symbols.map((before) =>
-        symbols.map((symbol) => {
-          const read = position.next.filter(
-            ({ to, guards }) =>
-              to.matches(symbol) && guards.every((holds) => holds(before, symbol)),
+    const matched = positions.map(({ matches }) => symbols.map(matches))
+    const final = positions.map((position) => isFinal(position, symbols))
+    this.#next = positions.map(({ next }, position) => {
+      const edges = next.map(({ to, guards }) => ({ to: numbers.get(to) as number, guards }))
+      const [guarded = [], free = []] = [true, false].map((isGuarded) =>
+        edges.filter(({ guards }) => guards.length > 0 === isGuarded),
+      )
+      const toRead = (read: readonly { readonly to: number }[]) =>
+        final[position] || read.some(({ to }) => final[to]) ? [] : read.map(({ to }) => to)
+      const reads = symbols.map((_, column) => {
+        const isMatched = ({ to }: { readonly to: number }) => matched[to]?.[column] === true
+        const always = free.filter(isMatched)
+        return { always, asAlways: toRead(always), perhaps: guarded.filter(isMatched) }
+      })
+      const unguarded = reads.map(({ asAlways }) => asAlways)
+      if (guarded.length === 0) return symbols.map(() => unguarded)
+      return symbols.map((before) =>
+        symbols.map((symbol, column) => {
+          const { always = [], asAlways = [], perhaps = [] } = reads[column] ?? {}
+          const held = perhaps.filter(({ guards }) =>
+            guards.every((holds) => holds(before, symbol)),
           )
-          return final.has(position) || read.some(({ to }) => final.has(to))
-            ? []
-            : read.map(({ to }) => numbers.get(to) as number)
+          return held.length === 0 ? asAlways : toRead([...always, ...held])
         }),
-      ),
-    )
-    this.#reachable = positions.map((_, from) => walk([from], (at) => this.#after(at)))
+      )
+    })
+    this.#after = this.#next.map((rows) => [
+      ...new Set([...new Set([...new Set(rows)].flat())].flat()),
+    ])
+    this.#reachable = positions.map((_, from) => walk([from], (at) => this.#after[at] ?? []))
   }
 
   /** Two ways from a position back to itself with the same text. */
@@ -385,12 +404,13 @@ class Search {
     to: readonly number[],
     steps: (at: readonly number[]) => readonly (readonly number[])[],
   ): boolean {
-    const wanted = to.join()
-    const seen = new Set<string>()
+    const keyOf = (at: readonly number[]) => at.reduce((key, part) => key * 4096 + part, 0)
+    const wanted = keyOf(to)
+    const seen = new Set<number>()
     const open = [from]
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       for (const next of steps(at)) {
-        const key = next.join()
+        const key = keyOf(next)
         if (key === wanted) return true
         if (!seen.has(key)) {
           seen.add(key)
@@ -409,14 +429,10 @@ class Search {
     return this.#next[position]?.[before]?.[symbol] ?? []
   }
 
-  #after(position: number): number[] {
-    return [...new Set((this.#next[position] ?? []).flat(2))]
-  }
-
   /** Positions that can be come back to. */
   #loops(): number[] {
     return Array.from({ length: this.#count }, (_, position) => position).filter((position) =>
-      this.#after(position).some((next) => this.#isBound(next, position)),
+      this.#after[position]?.some((next) => this.#isBound(next, position)),
     )
   }
 

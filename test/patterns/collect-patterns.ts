@@ -59,11 +59,16 @@ function isConstruction(node: AnyNode): node is Construction {
 }
 
 /** In the order of the text. */
-function* nodesOf(node: AnyNode): Generator<AnyNode> {
-  yield node
-  for (const value of Object.values(node)) {
-    for (const child of Array.isArray(value) ? value : [value])
-      if (isNode(child)) yield* nodesOf(child)
+function* nodesOf(top: AnyNode): Generator<AnyNode> {
+  const open = [top]
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    yield node
+    const children: AnyNode[] = []
+    for (const value of Object.values(node)) {
+      if (Array.isArray(value)) children.push(...value.filter(isNode))
+      else if (isNode(value)) children.push(value)
+    }
+    open.push(...children.reverse())
   }
 }
 
