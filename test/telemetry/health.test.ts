@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { appendFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as immediate } from 'node:timers/promises'
 import pino from 'pino'
 import type { ServiceName } from '../../packages/base/services/services.ts'
 import { Health } from '../../packages/base/telemetry/health.ts'
@@ -10,7 +10,7 @@ import { askHealth } from '../../packages/gateway/upstreams/service-health.ts'
 import { Upstreams } from '../../packages/gateway/upstreams/upstreams.ts'
 import { runGateway, startGateway } from '../support/gateway.ts'
 import { mountSmallDisk } from '../support/small-disk.ts'
-import { brokenOff, Reply, silence, startUpstream, type Upstream } from '../support/upstream.ts'
+import { brokenOff, Reply, silence, startUpstream } from '../support/upstream.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 
 const up = { 'GET /health': { status: 'UP' } }
@@ -18,12 +18,6 @@ const up = { 'GET /health': { status: 'UP' } }
 async function ask(url: string): Promise<{ status: number; body: Record<string, unknown> }> {
   const answer = await fetch(url)
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
-}
-
-/** Resolves when the last health check of the gateway has come. */
-async function checked(service: Upstream): Promise<void> {
-  while (!service.background.some(({ path }) => path === '/health')) await pause(10)
-  await pause(50)
 }
 
 test('probes are answered without login, and only users learn details', async (t) => {
@@ -59,20 +53,25 @@ test('probes are answered without login, and only users learn details', async (t
 test('a dead service counts only when it is asked for', async (t) => {
   const orca = await startUpstream(t, { 'GET /health': new Reply(503, { status: 'DOWN' }) })
   const gateway = await startGateway(t, { services: { orca: { baseUrl: orca.url } } })
-  await checked(orca)
+  const asked = await waitFor(
+    async () => {
+      const answer = await ask(`${gateway}/health?downstreamServices=true`)
+      return answer.status === 503 ? answer : undefined
+    },
+    () => `the dead service to count, after ${orca.background.length} checks`,
+  )
+  assert.deepEqual(asked.body, { status: 'DOWN' })
   assert.deepEqual(await ask(`${gateway}/health`), { status: 200, body: { status: 'UP' } })
-  assert.deepEqual(await ask(`${gateway}/health?downstreamServices=true`), {
-    status: 503,
-    body: { status: 'DOWN' },
-  })
   assert.equal((await ask(`${gateway}/health?downstreamServices=false`)).status, 200)
 })
 
 test('healthy services leave health UP', async (t) => {
   const orca = await startUpstream(t, up)
   const gateway = await startGateway(t, { services: { orca: { baseUrl: orca.url } } })
-  await checked(orca)
-  assert.equal((await ask(`${gateway}/health?downstreamServices=true`)).status, 200)
+  await waitUntil(() => orca.background.some(({ path }) => path === '/health'), 'a health check')
+  // Its answer arrives between these.
+  for (let count = 0; count < 10; count++)
+    assert.equal((await ask(`${gateway}/health?downstreamServices=true`)).status, 200)
 })
 
 /** Checks every few milliseconds. */
@@ -104,26 +103,38 @@ function startHealth(
 }
 
 test('health checks stop after success until they are requested', async (t) => {
-  const orca = await startUpstream(t, up)
-  const echo = await startUpstream(t, { 'GET /health': new Reply(500) })
-  const health = startHealth(t, { orca: orca.url, echo: echo.url })
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const statuses: Record<string, number> = { orca: 200, echo: 500 }
+  const asked: string[] = []
+  const health = new Health({
+    services: Object.keys(statuses),
+    ask: async (service) => {
+      asked.push(service)
+      return statuses[service]
+    },
+    conditions: {},
+    intervalMs: 20,
+    log: pino({ level: 'silent' }),
+  })
+  const tick = async () => {
+    t.mock.timers.tick(20)
+    await immediate()
+  }
   health.start()
-  await waitUntil(
-    () => echo.background.length > 1 && orca.background.length > 1,
-    'two checks of each',
-  )
-  assert.deepEqual(health.failingServices(), ['echo'])
+  await tick()
+  assert.deepEqual([health.failingServices(), asked.length], [['echo'], 4])
 
-  echo.answer(up)
-  while (health.failingServices().length > 0) await pause(10)
-  await pause(50)
-  orca.answer({ 'GET /health': new Reply(500) })
-  await pause(100)
-  assert.deepEqual([health.failingServices(), orca.background.length], [[], 0])
+  statuses['echo'] = 200
+  await tick()
+  statuses['orca'] = 500
+  await tick()
+  await tick()
+  assert.deepEqual([health.failingServices(), asked.length], [[], 6])
 
   health.recheck()
-  while (health.failingServices().length === 0) await pause(10)
+  await tick()
   assert.deepEqual(health.failingServices(), ['orca'])
+  health.close()
 })
 
 for (const [name, answer] of [
@@ -134,7 +145,7 @@ for (const [name, answer] of [
     const orca = await startUpstream(t, { 'GET /health': answer })
     const health = startHealth(t, { orca: orca.url }, 200)
     health.start()
-    while (health.failingServices().length === 0) await pause(10)
+    await waitUntil(() => health.failingServices().length > 0, 'a failing service')
     assert.deepEqual(health.failingServices(), ['orca'])
   })
 }
