@@ -2,10 +2,11 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
-import { type Client, pathOf } from './client.ts'
+import type { Client } from './client.ts'
 import type { CommandContext } from './command.ts'
 import { exitCodes, Failure, misuse } from './failure.ts'
 import { toSafeText } from './output.ts'
+import { pathOf } from './path-of.ts'
 
 interface Place {
   readonly id: string

@@ -227,11 +227,6 @@ export class Client {
   }
 }
 
-/** A path with its values encoded. */
-export function pathOf(parts: TemplateStringsArray, ...values: readonly string[]): string {
-  return String.raw({ raw: parts }, ...values.map(encodeURIComponent))
-}
-
 class ConnectTimeout extends Error {
   constructor() {
     super(`no connection within ${connectMs / 1000} seconds`)

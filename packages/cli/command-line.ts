@@ -1,9 +1,10 @@
 /** Reads the words of a command line with commander, runs the command, and reports how it ended. */
 import { nearestName } from '@fairlead/base/names/edit-distance.ts'
 import { Command, CommanderError, Option } from 'commander'
-import { Client } from './client.ts'
+import type { Client } from './client.ts'
 import { type CommandEntry, groups, type OptionSpec } from './command.ts'
 import { commands } from './commands/all.ts'
+import { connectTo } from './connect-to.ts'
 import { exitCodes, Failure, misuse, toFailure } from './failure.ts'
 import { Interrupts } from './interrupts.ts'
 import { isOperatorCommand, operatorCommands } from './operator-commands.ts'
@@ -51,7 +52,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
             if (client !== undefined) return client
             const target = session.target()
             warnOfTokenEnd(target, output)
-            client = new Client(target, output)
+            client = await connectTo(target, output)
             return client
           },
         },

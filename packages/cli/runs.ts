@@ -1,10 +1,11 @@
 /** Runs of pipelines as commands show them: read of an instance or Gate, followed to their end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cause } from '@fairlead/base/causes/cause.ts'
-import { type Client, pathOf } from './client.ts'
+import type { Client } from './client.ts'
 import type { CommandContext } from './command.ts'
 import { exitCodes, Failure, misuse } from './failure.ts'
 import { type Output, toSafeText } from './output.ts'
+import { pathOf } from './path-of.ts'
 import { ProgressTree, type StepState } from './progress.ts'
 import { formatSpan } from './span.ts'
 

@@ -172,6 +172,11 @@ export const ContainerFile = ContainerNetwork.extend({
     .string()
     .regex(/^[^\s/]+\/\S+$/, 'an image is named in full, such as docker.io/library/nginx:1.27')
     .describe('Image of a registry, or one below `localhost/` that this machine has.'),
+  files: z
+    .string()
+    .startsWith('/')
+    .optional()
+    .describe('Where in it the files beside this one are; its program then starts there.'),
 })
 export type ContainerFile = z.infer<typeof ContainerFile>
 

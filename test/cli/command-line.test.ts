@@ -6,9 +6,18 @@ import { operatorCommands } from '../../packages/cli/operator-commands.ts'
 import { runCli } from '../support/cli.ts'
 
 test('app-scenario 1: --help lists all commands without a network', async () => {
-  const { code, stdout } = await runCli(['--help'], { env: { FAIRLEAD_URL: 'http://192.0.2.1' } })
+  const probe = 'process.on("exit", () => console.error(process.moduleLoadList.join("\\n")))'
+  const { code, stdout, stderr } = await runCli(['--help'], {
+    env: {
+      FAIRLEAD_URL: 'http://192.0.2.1',
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(probe)}`,
+    },
+  })
 
   assert.equal(code, 0)
+  assert.match(stderr, /^NativeModule fs$/m)
+  // They would take a quarter of its time.
+  assert.doesNotMatch(stderr, /^NativeModule (?:https|tls)$/m)
   const shown = commands.flatMap(({ name, isHidden }) => (isHidden ? [] : [name]))
   for (const name of [...shown, ...Object.keys(operatorCommands)])
     assert.match(stdout, new RegExp(`^ {2}${name} `, 'm'))

@@ -1,9 +1,9 @@
 /** `fairlead connect`: lets pushes to the repository of the folder deploy the app. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { pathOf } from '../client.ts'
 import { defineCommand } from '../command.ts'
 import { misuse } from '../failure.ts'
+import { pathOf } from '../path-of.ts'
 
 interface Connection {
   readonly repository: string

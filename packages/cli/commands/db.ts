@@ -1,8 +1,8 @@
 /** `fairlead db`: databases beside an app. */
 import { runAttached } from '../attached-program.ts'
-import { pathOf } from '../client.ts'
 import { type CommandContext, defineCommand } from '../command.ts'
 import { exitCodes, misuse } from '../failure.ts'
+import { pathOf } from '../path-of.ts'
 import { followRun, reportEnd } from '../runs.ts'
 
 interface Database {

@@ -1,13 +1,14 @@
 /** `fairlead deploy`: a folder becomes the version that serves. */
 
 import { readFileSync } from 'node:fs'
-import { type Client, pathOf } from '../client.ts'
+import type { Client } from '../client.ts'
 import { type CommandContext, defineCommand } from '../command.ts'
 import { followDeployment } from '../deploy/follow.ts'
 import { findRemedy } from '../deploy/remedies.ts'
 import type { UploadedFolder } from '../deploy/upload.ts'
 import { exitCodes, Failure, misuse } from '../failure.ts'
 import { toSafeText } from '../output.ts'
+import { pathOf } from '../path-of.ts'
 import { causeOf, formatAround, type Run, type RunStage, reasonOf } from '../runs.ts'
 import { formatSpan } from '../span.ts'
 import { addressesOf, describeDrain, loadStatus } from './status.ts'

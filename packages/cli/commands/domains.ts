@@ -1,7 +1,8 @@
 /** `fairlead domains`: hosts of an app on the front of its machine, with their certificates. */
-import { pathOf } from '../client.ts'
+
 import { type CommandContext, defineCommand } from '../command.ts'
 import { exitCodes, misuse } from '../failure.ts'
+import { pathOf } from '../path-of.ts'
 import { loadStatus, type ServedHost } from './status.ts'
 
 /** Times in milliseconds since the epoch. */

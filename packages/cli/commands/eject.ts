@@ -1,6 +1,7 @@
 /** `fairlead eject`: gives the objects that were compiled from the app file to the user. */
-import { pathOf } from '../client.ts'
+
 import { defineCommand } from '../command.ts'
+import { pathOf } from '../path-of.ts'
 
 export const eject = defineCommand({
   name: 'eject',

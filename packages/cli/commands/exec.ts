@@ -1,8 +1,8 @@
 /** `exec` and `run`: programs in an instance, and commands that run once. */
 import { runAttached } from '../attached-program.ts'
-import { pathOf } from '../client.ts'
 import { defineCommand } from '../command.ts'
 import { misuse } from '../failure.ts'
+import { pathOf } from '../path-of.ts'
 
 export const exec = defineCommand({
   name: 'exec',

@@ -1,7 +1,8 @@
 /** `fairlead approve`, `reject` and `cancel`: decisions of people about runs. */
-import { type Client, pathOf } from '../client.ts'
+import type { Client } from '../client.ts'
 import { type CommandContext, type CommandEntry, defineCommand } from '../command.ts'
 import { exitCodes, Failure, misuse } from '../failure.ts'
+import { pathOf } from '../path-of.ts'
 import { isOver, listRuns, loadRun, type Run, type RunStage, waitingJudgments } from '../runs.ts'
 
 const runsSearched = 50

@@ -1,9 +1,10 @@
 /** `fairlead login` and `logout`: an API token made for this machine, kept for the user alone. */
 import { hostname } from 'node:os'
 import { text as readText } from 'node:stream/consumers'
-import { Client } from '../client.ts'
+import type { Client } from '../client.ts'
 import { type CommandContext, defineCommand } from '../command.ts'
 import type { Context, StoredConfig } from '../config-file.ts'
+import { connectTo } from '../connect-to.ts'
 import { type IssuedToken, logInByDevice } from '../device-login.ts'
 import { exitCodes, Failure, misuse } from '../failure.ts'
 import { toInstanceUrl } from '../session.ts'
@@ -48,7 +49,7 @@ FAIRLEAD_TOKEN instead.`,
     const { session, output, words } = context
     const config = session.file.load()
     const url = chooseUrl(words[0] ?? session.flags.url, context, config)
-    const client = new Client({ url, token: undefined }, output)
+    const client = await connectTo({ url, token: undefined }, output)
     try {
       const issued = await obtainToken(client, context, values)
       const user = await findUser(client, issued?.token, context)
@@ -138,7 +139,7 @@ async function logInByPassword(
 
 /** @throws {Failure} with 4 when the token does not count there */
 async function findUser(client: Client, token: string | undefined, { output }: CommandContext) {
-  const own = new Client({ url: client.url, token }, output)
+  const own = await connectTo({ url: client.url, token }, output)
   try {
     const user = await own.get<CurrentUser | undefined>('/auth/user')
     if (user?.username !== undefined) return user.username
@@ -176,7 +177,7 @@ export const logout = defineCommand({
         remedy: 'Known instances: fairlead context list',
       })
     const { url, token, tokenId } = known
-    const client = new Client({ url, token }, output)
+    const client = await connectTo({ url, token }, output)
     let isRevoked = false
     try {
       if (token !== undefined && tokenId !== undefined) {

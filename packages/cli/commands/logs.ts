@@ -1,9 +1,10 @@
 /** `logs`: lines of an application's instances, once or as they are written. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Client, pathOf } from '../client.ts'
+import type { Client } from '../client.ts'
 import { defineCommand } from '../command.ts'
 import { exitCodes, Failure } from '../failure.ts'
 import { type Output, toSafeText } from '../output.ts'
+import { pathOf } from '../path-of.ts'
 
 interface Line {
   readonly type?: 'line'

@@ -1,7 +1,8 @@
 /** `fairlead rollback`, `promote`, `scale` and `leave`: changes of what an app runs, without a new build. */
-import { pathOf } from '../client.ts'
+
 import { type CommandContext, defineCommand } from '../command.ts'
 import { exitCodes, misuse } from '../failure.ts'
+import { pathOf } from '../path-of.ts'
 import { followRun, reportEnd } from '../runs.ts'
 import { loadStatus } from './status.ts'
 

@@ -1,8 +1,8 @@
 /** `fairlead runs`, `watch` and `start`: runs of pipelines, at an instance or at Gate. */
 import { readFileSync } from 'node:fs'
-import { pathOf } from '../client.ts'
 import { defineCommand } from '../command.ts'
 import { misuse } from '../failure.ts'
+import { pathOf } from '../path-of.ts'
 import { followRun, listRuns, loadRun, reportEnd, waitingJudgments } from '../runs.ts'
 import { formatSpan } from '../span.ts'
 

@@ -1,9 +1,9 @@
 /** `fairlead secret` and `env`: variables of an app and where they come from; no value of a secret is ever shown. */
 import { readFileSync } from 'node:fs'
 import { text as readText } from 'node:stream/consumers'
-import { pathOf } from '../client.ts'
 import { type CommandContext, defineCommand } from '../command.ts'
 import { misuse } from '../failure.ts'
+import { pathOf } from '../path-of.ts'
 
 interface SecretUse {
   readonly name: string

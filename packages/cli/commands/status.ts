@@ -1,9 +1,10 @@
 /** `fairlead status`: what serves where, and what waits for whom. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Client, pathOf } from '../client.ts'
+import type { Client } from '../client.ts'
 import { defineCommand } from '../command.ts'
 import { misuse } from '../failure.ts'
 import type { Output } from '../output.ts'
+import { pathOf } from '../path-of.ts'
 import { formatSpan } from '../span.ts'
 
 /** A host as it is reached. Times in milliseconds since the epoch. */

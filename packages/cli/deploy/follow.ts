@@ -1,8 +1,9 @@
 /** Follows a deployment: its steps, the output of its build, and Ctrl C. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Client, pathOf } from '../client.ts'
+import type { Client } from '../client.ts'
 import type { CommandContext } from '../command.ts'
 import { exitCodes, Failure } from '../failure.ts'
+import { pathOf } from '../path-of.ts'
 import { ProgressTree } from '../progress.ts'
 import { pollRun, type Run, type RunStage, showStage } from '../runs.ts'
 

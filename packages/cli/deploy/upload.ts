@@ -8,8 +8,9 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text as readText } from 'node:stream/consumers'
 import { createGzip } from 'node:zlib'
-import { type Client, pathOf } from '../client.ts'
+import type { Client } from '../client.ts'
 import { exitCodes, Failure, misuse } from '../failure.ts'
+import { pathOf } from '../path-of.ts'
 import { type FolderFile, type ListedFolder, listFolder } from './folder.ts'
 
 export interface UploadedFolder {

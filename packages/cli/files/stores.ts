@@ -10,8 +10,9 @@ import {
   textsOf,
 } from '@fairlead/base/json/values.ts'
 import type { FileKind } from '@fairlead/model/definition-files/file-kinds.ts'
-import { type Client, pathOf } from '../client.ts'
+import type { Client } from '../client.ts'
 import { exitCodes, Failure } from '../failure.ts'
+import { pathOf } from '../path-of.ts'
 import { followTask, runTask } from './task.ts'
 
 export interface SaveOrder {

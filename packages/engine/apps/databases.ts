@@ -1,6 +1,7 @@
 /** Databases beside an app: server groups of their own, with a volume, that deployments of the app leave alone. */
 import { createHash } from 'node:crypto'
 import {
+  definedOf,
   type JsonObject,
   numberOf,
   objectOf,
@@ -33,6 +34,26 @@ import { deleteBalancerOf, stopOf } from './run-stages.ts'
 const environmentLabel = 'fairlead.environment'
 const nameLabel = 'fairlead.database-name'
 const digestLabel = 'fairlead.database-digest'
+/** Of those in a container. */
+const imageLabel = 'fairlead.database-image'
+
+/** Repositories with programs of databases and the tools of the script, and the version that is taken unless one is given. */
+const usualImages: Readonly<Record<AttachmentHere['type'], readonly [string, string]>> = {
+  postgresql: ['docker.io/library/postgres', '17'],
+  mariadb: ['docker.io/library/mariadb', '11.8'],
+  redis: ['docker.io/library/redis', '8'],
+  valkey: ['docker.io/valkey/valkey', '8'],
+}
+
+/** The image that the file wants; else the one that runs. */
+function imageOf(
+  { type, version, container }: AttachmentHere,
+  former: string | undefined,
+): string | undefined {
+  const [repository, usual] = usualImages[type]
+  if (container !== true) return container || former
+  return `${repository}:${version ?? usual}`
+}
 
 /** Until a server that writes its last pages is killed. */
 const stopSeconds = 300
@@ -178,41 +199,75 @@ export class AppDatabases {
     { here, place, portOf, running }: AttachOrder,
     as: Caller,
   ): Promise<JsonObject[]> {
-    const due = ownDatabases(here).flatMap((attachment) => {
+    const stages = ownDatabases(here).map(async (attachment) => {
       const { name, type } = attachment
-      const content = toServerGroup(here, attachment, place, portOf(here, name) ?? 0)
-      const digest = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 12)
       const present = running.find(({ cluster }) => cluster === clusterOf(here, name))
-      if (
-        present !== undefined &&
-        textOf(objectOf(present.group['labels'])[digestLabel]) === digest
-      )
-        return []
+      const labelsNow = objectOf(present?.group['labels'])
+      const ofImage = (image: string | undefined) =>
+        toServerGroup(here, { ...attachment, image }, place, portOf(here, name) ?? 0)
+      const former = textOf(labelsNow[imageLabel])
+      let image = attachment.container === false ? undefined : imageOf(attachment, former)
+      if (present === undefined && image === undefined && attachment.container === undefined)
+        image = await this.#imageWithoutProgram(attachment, ofImage, as)
+      const content = ofImage(image)
+      const digest = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 12)
+      if (textOf(labelsNow[digestLabel]) === digest) return []
       const labels = {
         [databaseLabel]: type,
         [environmentLabel]: here.environment,
         [nameLabel]: name,
         [digestLabel]: digest,
+        ...definedOf({ [imageLabel]: image }),
       }
-      return [{ name, cluster: { ...content, labels } }]
+      const cluster = { ...content, labels }
+      await this.#checkProgram(name, cluster, as)
+      // Other programs are about to write into its volume.
+      const before =
+        present === undefined || former === image
+          ? []
+          : [
+              {
+                ...jobStage(`Back ${name} up`, ['backup'], jobPlace(here.application, present)),
+                refId: `backup-${name}`,
+              },
+            ]
+      return [
+        ...before,
+        {
+          refId: `attach-${name}`,
+          requisiteStageRefIds: before.map(({ refId }) => refId),
+          type: 'deploy',
+          name: `Attach ${name}${image === undefined ? '' : ` (${image})`}`,
+          clusters: [cluster],
+        },
+      ]
     })
-    for (const { name, cluster } of due) await this.#checkProgram(name, cluster, as)
-    return due.map(({ name, cluster }) => ({
-      refId: `attach-${name}`,
-      requisiteStageRefIds: [],
-      type: 'deploy',
-      name: `Attach ${name}`,
-      clusters: [cluster],
-    }))
+    return (await Promise.all(stages)).flat()
+  }
+
+  /** The image of a container, where the program is not installed and containers can run; undefined: it is installed, or neither can run. */
+  async #imageWithoutProgram(
+    attachment: AttachmentHere,
+    ofImage: (image: string | undefined) => JsonObject,
+    as: Caller,
+  ): Promise<string | undefined> {
+    const image = imageOf({ ...attachment, container: true }, undefined)
+    const canRun = async (cluster: JsonObject) => (await this.#problemsOf(cluster, as)).length === 0
+    if (await canRun(ofImage(undefined))) return undefined
+    return (await canRun(ofImage(image))) ? image : undefined
   }
 
   /** @throws {PortError} 400 naming the package of a program that is not installed */
   async #checkProgram(name: string, cluster: JsonObject, as: Caller): Promise<void> {
+    const problems = await this.#problemsOf(cluster, as)
+    if (problems.length > 0)
+      throw new PortError(400, `attach.${name}: ${problems.join(' ').replace(/^imageId: /, '')}`)
+  }
+
+  async #problemsOf(cluster: JsonObject, as: Caller): Promise<readonly string[]> {
     const checked = { createServerGroup: { ...cluster, loadBalancers: [] } }
     const provider = textOf(cluster['cloudProvider']) ?? ''
-    const problems = await this.#context.ports.infrastructure.preview([checked], provider, as)
-    if (problems !== undefined && problems.length > 0)
-      throw new PortError(400, `attach.${name}: ${problems.join(' ').replace(/^imageId: /, '')}`)
+    return (await this.#context.ports.infrastructure.preview([checked], provider, as)) ?? []
   }
 
   async running(application: string, as: Caller): Promise<RunningDatabase[]> {
@@ -367,6 +422,12 @@ export class AppDatabases {
     const { name, environment } = found
     const { to, application } = order
     const place = jobPlace(application, found)
+    const image = textOf(objectOf(found.group['labels'])[imageLabel])
+    if (image !== undefined)
+      throw new PortError(
+        400,
+        `${name} runs in a container of ${image}. For another minor version, write its image in the app file, attach: { ${name}: { container: IMAGE } }, and deploy: it is backed up first. For another major version, attach a second database, and copy what is in it.`,
+      )
     if (to !== undefined) {
       if (found.type !== 'postgresql')
         throw new PortError(
@@ -485,7 +546,16 @@ function onMachine(
 /** A server group of one instance with a volume of its own, and one for backups, which jobs have, too. */
 function toServerGroup(
   here: AppHere,
-  { name, type, version, memoryBytes, keep, persistence, asCache }: AttachmentHere,
+  {
+    name,
+    type,
+    version,
+    memoryBytes,
+    keep,
+    persistence,
+    asCache,
+    image,
+  }: AttachmentHere & { readonly image: string | undefined },
   { provider, account, region }: AppPlace,
   port: number,
 ): JsonObject {
@@ -499,7 +569,10 @@ function toServerGroup(
     region,
     application,
     ...clusterParts(application, cluster),
-    imageId: `fairlead-${type}${version === undefined ? '' : `:${version}`}`,
+    imageId:
+      image === undefined
+        ? `fairlead-${type}${version === undefined ? '' : `:${version}`}`
+        : `fairlead-${type}+${image}`,
     capacity: { min: 1, max: 1, desired: 1 },
     environment: {
       DATABASE_NAME: application,

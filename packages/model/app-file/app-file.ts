@@ -202,6 +202,14 @@ const AttachmentFields = z.strictObject({
     .boolean()
     .describe('redis, valkey: whether it may drop keys when its memory is full.')
     .optional(),
+  container: z
+    .union([z.boolean(), z.string().regex(/^[^\s/]+\/\S+$/)], {
+      error: 'it must be true, false, or an image in full, such as docker.io/library/postgres:17',
+    })
+    .describe(
+      'Whether it runs in a container, or the image. Unless given: where its program is not installed.',
+    )
+    .optional(),
   external: secret
     .describe('Secret with the address of a database elsewhere, which Fairlead does not run.')
     .optional(),

@@ -72,6 +72,8 @@ export interface AttachmentHere {
   readonly variable: string
   readonly persistence: 'everysec' | 'always'
   readonly asCache: boolean
+  /** An image, or whether it runs in a usual one; undefined: where its program is not installed. */
+  readonly container: boolean | string | undefined
   /** Secret with the address of one that Fairlead does not run. */
   readonly external: string | undefined
 }
@@ -300,6 +302,7 @@ function toAttachments(attach: NonNullable<AppValues['attach']>): AttachmentHere
         variable,
         persistence: given.persistence ?? 'everysec',
         asCache: given['as-cache'] ?? false,
+        container: given.container,
         external: given.external,
       },
     ]

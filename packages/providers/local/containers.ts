@@ -1,7 +1,7 @@
 /** Containers on this machine: which runtime an account has, which image is meant, and how an instance of it is started. */
 import { basename } from 'node:path'
 import { list, or, shape } from '@fairlead/base/json/shape.ts'
-import { objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { definedOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { ProgramLimits } from '@fairlead/base/net/agent-protocol.ts'
 import { findOnPath, isExecutable } from '@fairlead/base/runtime/find-program.ts'
 import { callRuntime, type RuntimeCaller } from '@fairlead/base/sandbox/container-runtime.ts'
@@ -96,6 +96,7 @@ export class Containers {
       reference,
       port: portOf(file, found.ports),
       ...(isOwn && { network: 'own' as const }),
+      ...definedOf({ files: file.files }),
     }
     return {
       container,
@@ -136,7 +137,8 @@ export class Containers {
 
   /** How podman and docker, which both have these options, start an instance; the environment is of the command itself. */
   commandOf(instance: ContainerOwner, container: GroupContainer, given: ContainerStart) {
-    const { environment, limits, mounts, readable, stopMs } = given
+    const { environment, limits, mounts, readable, stopMs, content } = given
+    const { files } = container
     const { runtime, environment: runtimeEnvironment } = this.toCaller(instance.account)
     const name = `fairlead-${instance.id}`
     const options = [
@@ -165,6 +167,9 @@ export class Containers {
       // Where SELinux is on, the container may use the folder only with its label.
       ...mounts.flatMap(({ folder, path }) => ['--volume', `${folder}:${path}:z`]),
       ...(readable === undefined ? [] : ['--volume', `${readable}:${readable}:ro,z`]),
+      ...(content === undefined || files === undefined
+        ? []
+        : ['--volume', `${content}:${files}:ro,z`, '--workdir', files]),
     ]
     return {
       command: [runtime, 'run', '--rm', ...options, container.reference, ...given.command],
@@ -214,6 +219,8 @@ export interface ContainerStart {
   readonly mounts: readonly { readonly folder: string; readonly path: string }[]
   /** A folder that it may read, at the same path. */
   readonly readable?: string | undefined
+  /** Of the stored image, for a container that wants its files. */
+  readonly content?: string | undefined
   readonly stopMs: number
 }
 

@@ -36,6 +36,8 @@ export interface GroupContainer {
   readonly port: number | undefined
   /** Set for a job, in which no program listens. */
   readonly network?: 'own'
+  /** Where the files of the stored image are. */
+  readonly files?: string
 }
 
 export interface InstanceProgram extends GroupProgram {

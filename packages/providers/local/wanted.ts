@@ -183,7 +183,7 @@ function toStart(
     return { command: [...(confined ?? []), ...command], content, environment: start.environment }
   const readable = variables.folderOf(owner.account)
   return {
-    ...containers.commandOf(owner, container, { ...start, command, stopMs, readable }),
+    ...containers.commandOf(owner, container, { ...start, command, stopMs, readable, content }),
     content: undefined,
   }
 }

@@ -1,4 +1,4 @@
-/** Images of databases, which Fairlead makes itself: a script that runs a program of this machine in a volume. */
+/** Images of databases, which Fairlead makes itself: a script that runs a program of this machine, or of a container, in a volume. */
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,13 +22,20 @@ interface DatabaseImage {
   readonly type: keyof typeof types
   /** Empty: the newest that is installed. */
   readonly version: string
+  /** Image of a registry with its programs; undefined: they are those of this machine. */
+  readonly container: string | undefined
 }
 
-/** `fairlead-postgresql`, or `fairlead-postgresql:15` for a version of the program; undefined: it is another image. */
+/**
+ * `fairlead-postgresql`, `fairlead-postgresql:15` for a version of the program, or `fairlead-postgresql+docker.io/library/postgres:17` for
+ * those of a container; undefined: it is another image.
+ */
 export function parseDatabaseImage(id: string): DatabaseImage | undefined {
-  const [, name, type, version = ''] =
-    /^(fairlead-(postgresql|redis|valkey|mariadb))(?::(\d+(?:\.\d+)*))?$/.exec(id) ?? []
-  return name === undefined ? undefined : { name, type: type as keyof typeof types, version }
+  const [, name, type, version = '', container] =
+    /^(fairlead-(postgresql|redis|valkey|mariadb))(?::(\d+(?:\.\d+)*)|\+(\S+))?$/.exec(id) ?? []
+  return name === undefined
+    ? undefined
+    : { name, type: type as keyof typeof types, version, container }
 }
 
 /** Whether a stored image is one of a database: its volumes have backups of their own kind. */
@@ -67,7 +74,7 @@ function installedMajors(): string[] {
 
 /** The image of this version of Fairlead, which is stored where it is missing. @throws {PortError} as `adoptFolder` */
 export async function loadDatabaseImage(
-  { name, type, version }: DatabaseImage,
+  { name, type, version, container }: DatabaseImage,
   account: string,
   { images, dataDir }: { readonly images: ImageStore; readonly dataDir: string },
 ): Promise<StoredImage> {
@@ -76,6 +83,10 @@ export async function loadDatabaseImage(
     command: ['sh', './database', 'serve'],
     environment: { DATABASE_TYPE: type, DATABASE_VERSION: version },
     ready: { tcp: true, intervalSeconds: 0.5 },
+    // On the network of the machine, it listens on loopback as a program does.
+    ...(container !== undefined && {
+      container: { image: container, network: 'host', files: '/fairlead' },
+    }),
   })
   const digest = createHash('sha256').update(script).update(file).digest('hex').slice(0, 12)
   const description = {

@@ -44,13 +44,10 @@ export async function loadImage(
 ): Promise<GivenImage> {
   const { place, usually, given, cloned, imageAccount } = use
   const database = parseDatabaseImage(id)
-  if (database !== undefined) {
-    const image = await running.run.aside(() =>
-      loadDatabaseImage(database, place.account.name, running),
-    )
-    return { ...image, stored: image }
-  }
-  const stored = findImageAt(id, place, running.images, imageAccount)
+  const stored =
+    database === undefined
+      ? findImageAt(id, place, running.images, imageAccount)
+      : await running.run.aside(() => loadDatabaseImage(database, place.account.name, running))
   if (stored !== undefined && stored.program.container === undefined) return { ...stored, stored }
   if (stored === undefined && !isContainerImage(id))
     throw new Error(describeMissingImage(id, place, running.images))
@@ -85,7 +82,10 @@ export function problemOfImage(
   imageAccount?: string,
 ): string | undefined {
   const database = parseDatabaseImage(id)
-  if (database !== undefined) return problemOfDatabase(database)
+  if (database !== undefined)
+    return database.container === undefined
+      ? problemOfDatabase(database)
+      : containers.problemOf(place.account.name)
   const image = findImageAt(id, place, images, imageAccount)
   if (image === undefined && !isContainerImage(id)) return describeMissingImage(id, place, images)
   const isContainer = image === undefined || image.program.container !== undefined

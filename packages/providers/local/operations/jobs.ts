@@ -148,9 +148,10 @@ const destroyJob = defineOperation({
   },
 })
 
-/** Nothing of it listens, so that it has no port of the source. */
+/** Nothing of it listens, so that it has no port of the source; what is on the machine's network stays there. */
 function given(source: LocalGroup | undefined): Pick<ContainerPlan, 'network'> | undefined {
-  return source?.program.container === undefined ? undefined : { network: 'own' }
+  const { container } = source?.program ?? {}
+  return container && { network: container.port === undefined ? 'host' : 'own' }
 }
 
 function sourceOf(
