@@ -7,7 +7,7 @@ import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { measureDbos } from './dbos.ts'
 import { measureDefinitions, measureExecutions, measureWaking } from './engine.ts'
-import { measureAccount, measureDeploys, measureVerdicts } from './kubernetes.ts'
+import { measureAccount, measureDeploys, measureRequests, measureVerdicts } from './kubernetes.ts'
 import { measureLists } from './lists.ts'
 import { type Asked, measure, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { measureMemoryUse } from './memory.ts'
@@ -46,6 +46,7 @@ const parts: Record<string, Part> = {
   'deployments/times': (...given) => measureDeployments('measureTimes', ...given),
   'kubernetes/verdicts': measureVerdicts,
   'kubernetes/account': measureAccount,
+  'kubernetes/requests': measureRequests,
   'kubernetes/deploys': measureDeploys,
   'deployments/traffic': (...given) => measureDeployments('measureTraffic', ...given),
 }

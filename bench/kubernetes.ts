@@ -1,6 +1,7 @@
-/** Kubernetes: what verdicts, 5,000 pods and an idle account cost, and deployments beside kubectl. */
+/** Kubernetes: the cost of verdicts, of 5,000 pods and of an idle account, and deployments beside kubectl. */
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -55,7 +56,7 @@ export async function measureVerdicts(): Promise<void> {
   ])
 }
 
-/** Memory with 5,000 pods, and requests of an account that no client looks at. */
+/** Memory with 5,000 pods. */
 export async function measureAccount({ dist }: BenchOptions, scratch: Scratch): Promise<void> {
   await withEnd(async (t) => {
     const fake = await startFakeKubernetes(t)
@@ -64,19 +65,17 @@ export async function measureAccount({ dist }: BenchOptions, scratch: Scratch): 
     try {
       await sleep(settleMs)
       const own = target.process.ownMebibytes()
-      const unused = await requestsIn(fake.requests)
       const { peak } = await target.process.watchMemory(async () => {
         await read(target, '/applications/shop/serverGroups')
         await sleep(readMs)
       })
-      const used = await requestsIn(fake.requests)
-      print('An account with 5,000 pods: MiB without pages of files; requests a minute', [
+      await sleep(minuteMs)
+      print('An account with 5,000 pods: MiB without pages of files; the load of the machine', [
         {
           idle: round(own),
           'first read, at most': round(peak),
           'a minute later': round(target.process.ownMebibytes()),
-          'requests, unused': unused,
-          'requests, four kinds': used,
+          load: loadavg().map(round).join(' '),
         },
       ])
     } finally {
@@ -85,11 +84,63 @@ export async function measureAccount({ dist }: BenchOptions, scratch: Scratch): 
   })
 }
 
-async function requestsIn(requests: readonly unknown[]): Promise<number> {
-  const before = requests.length
-  await sleep(minuteMs)
-  return requests.length - before
+/** Requests that the API server itself has recorded of an account that no client looks at. */
+export async function measureRequests({ dist }: BenchOptions, scratch: Scratch): Promise<void> {
+  const programs = needsKubernetes({ skip: (why) => console.log(why) })
+  if (programs === undefined) return
+  const dir = scratch.dir('requests')
+  const [policy, records] = [join(dir, 'policy.json'), join(dir, 'audit.log')]
+  writeFileSync(
+    policy,
+    JSON.stringify({
+      ...{ apiVersion: 'audit.k8s.io/v1', kind: 'Policy' },
+      omitStages: ['ResponseStarted', 'ResponseComplete', 'Panic'],
+      rules: [{ level: 'Metadata', users: [account] }, { level: 'None' }],
+    }),
+  )
+  const flags = [
+    `--audit-policy-file=${policy}`,
+    `--audit-log-path=${records}`,
+    '--audit-log-mode=blocking-strict',
+  ]
+  const plane = await openProcesses(programs, flags)
+  const group = 'rbac.authorization.k8s.io'
+  await plane.clientOf('admin').create(`/apis/${group}/v1/clusterrolebindings`, {
+    apiVersion: `${group}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'bench' },
+    roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ apiGroup: group, kind: 'User', name: account }],
+  })
+  const target = await startWith(dir, dist, plane.kubeconfigOf(account))
+  const count = () => readFileSync(records, 'utf8').split('\n').length - 1
+  const inMinute = async () => {
+    const before = count()
+    await sleep(minuteMs)
+    return count() - before
+  }
+  try {
+    await sleep(settleMs)
+    const started = count()
+    const unused = await inMinute()
+    await read(target, '/applications/shop/serverGroups')
+    await sleep(readMs)
+    const opened = count() - started - unused
+    print('Requests in the audit log of the API server, idle', [
+      {
+        'of the start': started,
+        'unused, a minute': unused,
+        'first read': opened,
+        'kinds in use, a minute': await inMinute(),
+      },
+    ])
+  } finally {
+    await target.process.stop()
+    await plane.close()
+  }
 }
+
+const account = 'limited-1'
 
 function podOf(index: number) {
   const name = `web-${index}`

@@ -26,7 +26,7 @@ const help = `Usage: npm run bench -- [options] [PART...]
   --short    fewer and shorter measurements, for a first look
   --help     this text
 
-Parts: start, path, small, large, audit, lists, engine (definitions, executions, steps, dbos), deployments (balancer, memory, times, traffic), kubernetes (verdicts, account, deploys). Those that run only if they are named:
+Parts: start, path, small, large, audit, lists, engine (definitions, executions, steps, dbos), deployments (balancer, memory, times, traffic), kubernetes (verdicts, account, requests, deploys). Those that run only if they are named:
 memory, overload, attacks, soak, restart (apart, standalone, stops). A name such as deployments/times chooses one of several.
 
 Everything runs on loopback, stops by itself, and takes about eight minutes (--short: two). Compare ratios of one run, and

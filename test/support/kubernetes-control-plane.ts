@@ -59,19 +59,19 @@ const controllers = [
 const etcdSocket = 'client:1'
 const portAttempts = 3
 
-export async function openProcesses(programs: KubernetesPrograms): Promise<Processes> {
+/** @param flags Further ones of the API server */
+export async function openProcesses(
+  programs: KubernetesPrograms,
+  flags: readonly string[] = [],
+): Promise<Processes> {
   const folder = createFolder('kubernetes')
   const ca = await createAuthority('CN=kubernetes-test')
   const tokens = new Map(users.map((user) => [user, `${user}.${randomBytes(16).toString('hex')}`]))
   const serving = await writeFiles(folder, ca, tokens)
   const dispatcher = createDispatcher(ca.certificate)
   const etcd = await startEtcd(folder, programs.etcd)
-  const { port, apiServer } = await startOnFreePort(
-    folder,
-    programs.apiServer,
-    tokens.get('admin') ?? '',
-    dispatcher,
-  )
+  const start = (port: number) => startApiServer(folder, programs.apiServer, port, flags)
+  const { port, apiServer } = await startOnFreePort(start, tokens.get('admin') ?? '', dispatcher)
   const server = `https://127.0.0.1:${port}`
   const access = createAccess(server, ca, tokens, dispatcher)
   const api = access.clientOf('admin')
@@ -87,7 +87,7 @@ export async function openProcesses(programs: KubernetesPrograms): Promise<Proce
   const stopApiServer = () => stop(running)
   const startAgain = async () => {
     await stop(running)
-    running.apiServer = startApiServer(folder, programs.apiServer, port)
+    running.apiServer = start(port)
     await running.apiServer.until(() => isReady(api), 'the API server')
     running.controllers = startControllers(folder, programs.controllerManager)
     await running.controllers.until(() => isServed(api), 'the controllers')
@@ -186,10 +186,14 @@ async function startEtcd(folder: string, program: string): Promise<LoggedProcess
 }
 
 /** Another program may take the port before the API server does, which then ends. */
-async function startOnFreePort(folder: string, program: string, token: string, dispatcher: Agent) {
+async function startOnFreePort(
+  start: (port: number) => LoggedProcess,
+  token: string,
+  dispatcher: Agent,
+) {
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
-    const apiServer = startApiServer(folder, program, port)
+    const apiServer = start(port)
     const api = createClient(`https://127.0.0.1:${port}`, token, dispatcher)
     try {
       await apiServer.until(() => isReady(api), 'the API server')
@@ -201,7 +205,12 @@ async function startOnFreePort(folder: string, program: string, token: string, d
   }
 }
 
-function startApiServer(folder: string, program: string, port: number): LoggedProcess {
+function startApiServer(
+  folder: string,
+  program: string,
+  port: number,
+  flags: readonly string[],
+): LoggedProcess {
   return startProcess(folder, program, [
     `--etcd-servers=unix://${join(folder, etcdSocket)}`,
     '--bind-address=127.0.0.1',
@@ -223,6 +232,7 @@ function startApiServer(folder: string, program: string, port: number): LoggedPr
     '--kubelet-certificate-authority=ca.pem',
     '--kubelet-preferred-address-types=InternalIP',
     '--profiling=false',
+    ...flags,
   ])
 }
 

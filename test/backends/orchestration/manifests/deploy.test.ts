@@ -58,7 +58,9 @@ test('a deployment hands its results on under dotted keys', async (t) => {
     ['text', true, 'k8s', 'k8s'],
   )
   assert.deepEqual(sent['manifests'], [dep])
-  assert.ok(service.asked.includes('GET /manifests/k8s/n1/deployment web?includeEvents=false'))
+  assert.ok(
+    service.asked.includes('GET /manifests/k8s/n1/deployment web?includeEvents=false&live=true'),
+  )
 })
 
 test('stages without a provider work on Kubernetes', async (t) => {
@@ -363,7 +365,9 @@ test('drift fails the stage with a sentence for each object', async (t) => {
     errorOf(await run(stage, 'TERMINAL')),
     'deployment web in k8s/n1 has drifted: kubectl-edit changed spec.replicas at 2031-05-06T12:00:00Z.',
   )
-  assert.ok(service.asked.includes('GET /applications/shop/drift?account=k8s&location=n1'))
+  assert.ok(
+    service.asked.includes('GET /applications/shop/drift?account=k8s&location=n1&live=true'),
+  )
   const { stages } = await run({ ...stage, failOnDrift: false })
   assert.deepEqual(stages[0]?.outputs['drift'], [drifted])
   service.scripted.set('GET /applications/shop/drift', () => ({ status: 200, body: [] }))
