@@ -13,13 +13,7 @@ import { DeployedObjects } from './deployed-objects.ts'
 import { OwnRules } from './health/own-rules.ts'
 import { builtInKinds, type Kind, KindTable } from './kinds.ts'
 import type { KubeObject } from './objects.ts'
-import type {
-  Absence,
-  AccountHealth,
-  KubernetesAccount,
-  ListUpdates,
-  ReadsUnderWay,
-} from './parts.ts'
+import type { AccountHealth, KubernetesAccount, ListUpdates, ReadsUnderWay } from './parts.ts'
 import { AccountLists } from './reads/account-lists.ts'
 import { AccountObjects } from './reads/account-objects.ts'
 import { metricsOf } from './reads/group-metrics.ts'
@@ -27,7 +21,7 @@ import type { KeptObject, Sharing } from './reads/kept-object.ts'
 import { KindWatches } from './reads/kind-watch.ts'
 import { KindCatalog } from './reads/listed-kinds.ts'
 import { Namespaces } from './reads/namespaces.ts'
-import { LastStates, Presence } from './reads/presence.ts'
+import { type Absence, LastStates, Presence } from './reads/presence.ts'
 import {
   isRestricted,
   type KubernetesAccountSettings,

@@ -1,4 +1,5 @@
 /** What stored applications and objects say about drift and health, beside their account. */
+import { within } from '@fairlead/base/concurrency/within.ts'
 import { formatJson, parseIfJson } from '@fairlead/base/json/json.ts'
 import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { itself } from '@fairlead/ports/caller.ts'
@@ -29,7 +30,7 @@ export async function loadHealthRules(
   const stored =
     application === undefined
       ? []
-      : objectsOf((await loadApplication(parts, application))['health'])
+      : objectsOf((await knownApplication(parts, application))['health'])
   const rules = [...objectsOf([own]).map((rule) => ({ ...rule, apiVersion, kind })), ...stored]
   return rules.length === 0 ? [] : [parsed(rules)]
 }
@@ -48,6 +49,29 @@ function parsed(rules: readonly JsonObject[]): OwnRules {
     known.delete(first)
   }
   return found
+}
+
+interface ReadApplication {
+  readonly atMs: number
+  readonly read: Promise<JsonObject>
+}
+
+const applicationsOf = new WeakMap<object, Map<string, ReadApplication>>()
+/** Verdicts are asked for many times a minute. */
+const knownMs = 5000
+/** A verdict does not wait longer for the definition store. */
+const waitMs = 1000
+
+function knownApplication(parts: KubernetesParts, name: string): Promise<JsonObject> {
+  const { now, context } = parts
+  const all = applicationsOf.getOrInsertComputed(context.ports.definitions, () => new Map())
+  const found = all.get(name)
+  if (found !== undefined && Math.abs(now() - found.atMs) < knownMs) return found.read
+  const before = found?.read ?? Promise.resolve({})
+  const late = within(waitMs, loadApplication(parts, name))
+  const read = late.then((application) => application ?? before)
+  all.set(name, { atMs: now(), read })
+  return read
 }
 
 async function loadApplication(

@@ -7,7 +7,7 @@ import type { OwnRules } from './health/own-rules.ts'
 import type { HealthTimes } from './health/verdict.ts'
 import type { KindTable } from './kinds.ts'
 import type { KubeObject } from './objects.ts'
-import type { LastStates, Presence } from './reads/presence.ts'
+import type { Absence, LastStates, Presence } from './reads/presence.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
 export class ReadsUnderWay {
@@ -38,11 +38,6 @@ export class ReadsUnderWay {
       return Promise.all(waits).then(() => {})
     }
   }
-}
-
-export interface Absence {
-  readonly sinceMs: number
-  readonly reason: string
 }
 
 export interface KubernetesAccount {

@@ -373,7 +373,11 @@ export const ManifestDrift = model(
       .array(z.looseObject({ path: z.string(), live: z.unknown(), wanted: z.unknown() }))
       .optional()
       .describe('The fields with their values; those of secrets are hashes.'),
-    note: z.string().optional().describe('Why no dry run was possible.'),
+    namespaceGone: z.boolean().optional().describe('Whether its namespace is gone, too.'),
+    note: z
+      .string()
+      .optional()
+      .describe('Why no dry run was possible, or what to do about an object that is gone.'),
   },
 )
 

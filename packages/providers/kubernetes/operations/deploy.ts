@@ -161,11 +161,13 @@ async function deployOnce(running: ManifestRun, fields: DeployFields): Promise<D
   const preparation = await prepare(running, fields)
   const lives = await checkPreparation(running, preparation)
   const written: DeployedObject[] = []
+  const gone = new Set<string>()
+  const end = (count: number, wave: Wave) =>
+    endWave(running, { manifests: preparation.manifests.slice(0, count), wave, gone })
   for (const [index, prepared] of preparation.manifests.entries()) {
     const { kind, namespace, artifact, wave } = prepared
     const before = preparation.manifests[index - 1]
-    if (before !== undefined && compareWaves(before.wave, wave) !== 0)
-      await endWave(running, preparation.manifests.slice(0, index), before.wave)
+    if (before !== undefined && compareWaves(before.wave, wave) !== 0) await end(index, before.wave)
     running.run.note(
       `Deploying ${describeObjectPlace(running.account, prepared.name, namespace)} …`,
     )
@@ -190,12 +192,13 @@ async function deployOnce(running: ManifestRun, fields: DeployFields): Promise<D
   }
   const last = preparation.manifests.at(-1)
   if (last !== undefined && isHook(last.manifest))
-    await endWave(running, preparation.manifests, last.wave)
+    await end(preparation.manifests.length, last.wave)
+  const left = written.filter(({ name, namespace }) => !gone.has(`${namespace} ${name}`))
   const warnings = preparation.manifests.flatMap(({ notes }) => notes)
   return {
-    written,
+    written: left,
     results: {
-      ...toManifestResult(written, preparation.boundArtifacts),
+      ...toManifestResult(left, preparation.boundArtifacts),
       ...(warnings.length > 0 && { warnings }),
     },
   }
@@ -207,8 +210,16 @@ const waveMs = 30 * 60_000
 /** Waits until the objects of a wave are ready; hooks that have done their work may go. */
 async function endWave(
   running: ManifestRun,
-  manifests: readonly PreparedManifest[],
-  wave: Wave,
+  {
+    manifests,
+    wave,
+    gone,
+  }: {
+    readonly manifests: readonly PreparedManifest[]
+    readonly wave: Wave
+    /** Receives namespaces and names of hooks that have gone. */
+    readonly gone: Set<string>
+  },
 ): Promise<void> {
   for (const prepared of manifests.filter((each) => compareWaves(each.wave, wave) === 0)) {
     const subject = describeObjectPlace(running.account, prepared.name, prepared.namespace)
@@ -241,6 +252,7 @@ async function endWave(
       const { name } = prepared
       const removable = { name, place: preparedPlace(prepared), live: live.found }
       await removeManifest(running, removable, { propagation: 'Background', limitMs: waveMs })
+      gone.add(`${prepared.namespace} ${name}`)
     }
   }
 }

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { or, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { apiVersionOf } from '../api/cluster-api.ts'
 import { loadIgnored } from '../application-rules.ts'
 import { type IgnoreRule, ownRulesOf, withKept } from '../drift/ignore.ts'
 import { formatFullName, type Kind, kindOfManifest } from '../kinds.ts'
@@ -184,9 +185,12 @@ async function toDraft(
     : account.api.find(name))
   const resource = served ?? planned
   if (resource === undefined) {
+    const other = await account.api.find({ kind: kindName })
     throw new Error(
       `${kindName} ${nameOf(given)}: the API server of the account ${account.settings.name} has no kind ${kindName} in ${apiVersion}. ` +
-        'Deploy its custom resource definition first, or use an API version that is served.',
+        (other?.kind === kindName
+          ? `It serves ${kindName} in ${apiVersionOf(other)}; change apiVersion, and look for fields that have moved.`
+          : 'Deploy its custom resource definition first, or use an API version that is served.'),
     )
   }
   const kind = account.kinds.kindOf(

@@ -7,7 +7,8 @@ import type { ApiResource, ClusterApi } from '../api/cluster-api.ts'
 import type { ObjectWatch } from '../api/object-watch.ts'
 import { type Kind, kindOfManifest, parseKind, printKind } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
-import type { Absence, ListUpdates, ReadsUnderWay } from '../parts.ts'
+import type { ListUpdates, ReadsUnderWay } from '../parts.ts'
+import type { Absence } from './presence.ts'
 
 interface KindWatchesOptions extends Omit<KindWatchOptions, 'kind' | 'open'> {
   readonly kinds: () => readonly Kind[]

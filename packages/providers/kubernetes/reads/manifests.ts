@@ -26,7 +26,7 @@ import { loadCollectedJob, loadVerdict } from './health.ts'
 import { loadReasons } from './manifest-reasons.ts'
 import { answered, type FoundObject, findObject, listObjects } from './object-lookup.ts'
 import { readPodMetrics } from './pod-usage.ts'
-import type { LastStates, StaleMark } from './presence.ts'
+import type { StaleMark } from './presence.ts'
 
 const planMs = 60_000
 
@@ -78,9 +78,11 @@ export function createManifestReads(
 
 function lastOr<T>(
   { lastStates }: KubernetesAccount,
-  ...reading: Parameters<typeof LastStates.prototype.read<T>>
+  key: string,
+  read: () => Promise<T>,
+  mark: (last: T, unreachable: StaleMark) => T,
 ): Promise<T> {
-  return lastStates === undefined ? reading[1]() : lastStates.read(...reading)
+  return lastStates === undefined ? read() : lastStates.read(key, read, mark)
 }
 
 function withMark(last: OwnResource, unreachable: StaleMark): OwnResource {

@@ -3,8 +3,8 @@ import type { AccountClient } from '../account-client.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
 import type { ObjectWatch } from '../api/object-watch.ts'
 import type { KubeObject } from '../objects.ts'
-import type { Absence } from '../parts.ts'
 import type { KubernetesAccountSettings } from '../settings.ts'
+import type { Absence } from './presence.ts'
 
 interface NamespacesOptions {
   readonly settings: Pick<KubernetesAccountSettings, 'namespaces' | 'omitNamespaces'>

@@ -5,7 +5,11 @@ import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
 import { within } from '@fairlead/base/concurrency/within.ts'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import type { Absence } from '../parts.ts'
+
+export interface Absence {
+  readonly sinceMs: number
+  readonly reason: string
+}
 
 interface PresenceOptions {
   readonly account: string
@@ -67,6 +71,11 @@ export class Presence {
       if (last !== late) return last
       throw new PortError(503, this.#describe())
     }
+  }
+
+  /** Whether it is away now; it is asked where that is not known. */
+  async isAway(): Promise<boolean> {
+    return this.absence !== undefined || !(await this.#isThere())
   }
 
   #describe(): string {
@@ -152,6 +161,7 @@ export class LastStates {
     } catch (error) {
       const last = this.#kept.get(key)
       if (last === undefined || !(error instanceof PortError) || error.status !== 503) throw error
+      if (!(await this.#presence.isAway())) throw error
       const { sinceMs: since = last.atMs, reason = error.message } = this.#presence.absence ?? {}
       return mark(parseJson(last.text) as T, { since, readAt: last.atMs, reason })
     }

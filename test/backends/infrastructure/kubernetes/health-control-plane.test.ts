@@ -163,6 +163,27 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     })
     assert.match(error, /the phase is Broken/)
   },
+  'objects-scenario 13 the application and the object judge before the account': async (
+    platform,
+    place,
+  ) => {
+    const { run, plane } = platform
+    const health = [{ group, kind: 'Gadget', suspended: 'spec.color == "grey"' }]
+    const application = { name: 'greys', email: 'team@example.test', health }
+    await run({ type: 'createApplication', application })
+    await place.deploy([gadget('one', { color: 'grey' })], { moniker: { app: 'greys' } })
+    const [name, inPlace] = ['Gadget.health.test one', ['-n', place.namespace]]
+    const isIn = (state: string) => (view: JsonObject) => stateOf(view) === state
+    await place.manifestUntil(name, isIn('suspended'))
+    const rule = JSON.stringify({ failed: 'spec.color == "grey"' })
+    await plane.kubectl(
+      'annotate',
+      `gadget.${group}/one`,
+      `health.fairlead.io/rule=${rule}`,
+      ...inPlace,
+    )
+    await place.manifestUntil(name, isIn('failed'))
+  },
   'objects-scenario 47 a load balancer without controller is green': async (_, place) => {
     const balancer = service('edge', { app: 'web' })
     const spec = { ...(balancer['spec'] as JsonObject), type: 'LoadBalancer' }

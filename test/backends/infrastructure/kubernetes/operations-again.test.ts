@@ -40,7 +40,7 @@ function operationsOf(api: ClusterApi, changes: string[] = []) {
     },
   }))
   assert.ok(account)
-  const ports = { definitions: { applications: () => Promise.resolve([]) } }
+  const ports = { definitions: { application: () => Promise.resolve(undefined) } }
   const context = { settings: defaults, steady: () => performance.now(), ports }
   const parts: KubernetesParts = {
     context: context as unknown as BackendContext,
