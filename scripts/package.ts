@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { buildPackage } from './build.ts'
+import { compileEagerly } from './eager-functions.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
@@ -124,6 +125,7 @@ function placeControl(folder: string, fields: Readonly<Record<string, string>>):
 if (import.meta.main) {
   const dist = join(root, 'dist')
   await buildPackage(dist)
+  await compileEagerly(dist)
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     version: string
   }
