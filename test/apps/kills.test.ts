@@ -13,8 +13,8 @@ import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { startUserProxy } from '../support/user-proxy.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 
-const releaseRounds = 20
-const allRounds = 30
+const releaseRounds = 8
+const allRounds = 18
 
 test('apps through kills and many deployments', async (t) => {
   const port = await freePort()

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { receivedNumbers } from '../support/deployments.ts'
 import { startTraffic, trafficChanges, untilSettled } from '../support/traffic-changes.ts'
 
-const rate = Number(process.env['DEPLOYMENT_LOAD'] ?? 200)
+const rate = Number(process.env['DEPLOYMENT_LOAD'] ?? 100)
 const size = Number(process.env['DEPLOYMENT_SIZE'] ?? 2)
 
 test('no idempotent request is lost, and no other is done twice', async (t) => {

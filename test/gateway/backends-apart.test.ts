@@ -233,7 +233,7 @@ function work({ url, browser }: Awaited<ReturnType<typeof startGateway>>, name: 
     return false
   }
   const write = async () => {
-    for (let turn = 0; !isStopped; turn++, await sleep(10)) {
+    for (let turn = 0; !isStopped; turn++, await sleep(25)) {
       const definition = { application: 'web', name: `${name}-${turn}`, stages: [], triggers: [] }
       if (
         await note('/pipelines', {
@@ -248,7 +248,7 @@ function work({ url, browser }: Awaited<ReturnType<typeof startGateway>>, name: 
     }
   }
   const read = async () => {
-    for (; !isStopped; await sleep(10)) await note('/applications/web/pipelineConfigs', { headers })
+    for (; !isStopped; await sleep(50)) await note('/applications/web/pipelineConfigs', { headers })
   }
   const ends = Promise.all([write(), read(), read()])
   return {

@@ -47,7 +47,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`after ${signal} running requests finish and the process exits 0`, async (t) => {
     const clouddriver = await startUpstream(t, { 'GET /networks': silence })
     const services = { clouddriver: { baseUrl: clouddriver.url } }
-    const gateway = startServe(t, { services, spring: { lifecycle } }, { embedded: true })
+    const embedded = signal === 'SIGTERM'
+    const gateway = startServe(t, { services, spring: { lifecycle } }, { embedded })
     const url = await gateway.listening
     const slow = ask(t, `${url}/networks`)
     slow.catch(() => {})
@@ -290,21 +291,6 @@ test('a second signal after the drain exits at once', async (t) => {
   assert.deepEqual(await gateway.exited, { code: 1, signal: null })
 })
 
-test('while back ends start, readiness names them and requests wait', async (t) => {
-  const gateway = startServe(t, {}, { embedded: true })
-  const url = await gateway.listening
-  const health = (await fetch(`${url}/health`)).status
-  const first = await fetch(`${url}/health/readiness`)
-  const body = (await first.json()) as { status: string; waitingFor?: string[] }
-  if (first.status === 503)
-    assert.deepEqual(body, { status: 'DOWN', waitingFor: ['embedded back ends'] })
-  else assert.deepEqual(body, { status: 'UP' })
-  assert.ok(first.status === 200 || health === 503, 'health is no better than readiness')
-  assert.equal((await fetch(`${url}/projects`)).status, 200)
-  assert.equal((await fetch(`${url}/health`)).status, 200)
-  assert.equal((await fetch(`${url}/health/readiness`)).status, 200)
-})
-
 /** A start that must fail: its exit status and what it says. */
 async function failToStart(gateway: ServeProcess): Promise<{ code: number | null; says: string }> {
   gateway.listening.catch(() => {})
@@ -335,18 +321,30 @@ test('a damaged database ends the start with a solution', async (t) => {
   assert.ok(!outcome.says.includes('    at '), outcome.says)
 })
 
-test('a data directory admits one process at a time', async (t) => {
+test('a process with embedded back ends', async (t) => {
   const home = createHome(t)
-  const first = startServe(t, {}, { home, embedded: true })
-  await first.listening
-  const { code, says } = await failToStart(startServe(t, {}, { home, embedded: true }))
-  assert.equal(code, 1)
-  assert.match(says, /Another Fairlead uses the data directory .*FAIRLEAD_DATA_DIR/)
+  const gateway = startServe(t, {}, { embedded: true, home })
+  const url = await gateway.listening
 
-  first.signal('SIGKILL')
-  await first.exited
-  const third = startServe(t, {}, { home, embedded: true })
-  assert.equal((await fetch(`${await third.listening}/livez`)).status, 200)
+  await t.test('while back ends start, readiness names them and requests wait', async () => {
+    const health = (await fetch(`${url}/health`)).status
+    const first = await fetch(`${url}/health/readiness`)
+    const body = (await first.json()) as { status: string; waitingFor?: string[] }
+    if (first.status === 503)
+      assert.deepEqual(body, { status: 'DOWN', waitingFor: ['embedded back ends'] })
+    else assert.deepEqual(body, { status: 'UP' })
+    assert.ok(first.status === 200 || health === 503, 'health is no better than readiness')
+    assert.equal((await fetch(`${url}/projects`)).status, 200)
+    assert.equal((await fetch(`${url}/health`)).status, 200)
+    assert.equal((await fetch(`${url}/health/readiness`)).status, 200)
+  })
+
+  await t.test('a data directory admits one process at a time', async (t) => {
+    const { code, says } = await failToStart(startServe(t, {}, { home, embedded: true }))
+    assert.equal(code, 1)
+    assert.match(says, /Another Fairlead uses the data directory .*FAIRLEAD_DATA_DIR/)
+    assert.equal((await fetch(`${url}/projects`)).status, 200, 'the first one goes on')
+  })
 })
 
 test('embedded back ends that die restart; reads wait for them', async (t) => {

@@ -463,7 +463,7 @@ export function startTraffic(port: number, host?: string): { stop(): Promise<Ans
   const ended = (async () => {
     while (goesOn) {
       answers.push(await getOnce(port, { agent, host }))
-      await sleep(5)
+      await sleep(15)
     }
     agent.destroy()
   })()
