@@ -11,16 +11,49 @@ import { createHome, startServe } from '../support/serve.ts'
 
 const run = promisify(execFile)
 
-test('images are pushed to a Fairlead that runs', async (t) => {
+test('images of a Fairlead that runs', async (t) => {
   const home = createHome(t)
   const served = startServe(t, {}, { home, embedded: true })
   const url = await served.listening
   const env = { ...sharedEnvironment, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data') }
   const image = (...args: string[]) =>
     run(process.execPath, [program, 'image', ...args], { cwd: home, env })
+  // A command takes a process.
+  const remove = async (imageId: string) => {
+    const path = `/local/images/${imageId.replace(':', '/')}`
+    assert.equal((await fetch(url + path, { method: 'DELETE' })).status, 200)
+  }
   mkdirSync(join(home, 'shop', '.git'), { recursive: true })
   writeFileSync(join(home, 'shop', '.git', 'config'), 'private')
   writeFileSync(join(home, 'shop', 'fairlead-image.yml'), 'command: [sh, -c, "exit 0"]\n')
+
+  await t.test('a directory that is too large is refused before it is packed', async () => {
+    const bounds = { LOCAL_IMAGES_MAX_SIZE: '1MB', LOCAL_IMAGES_MAX_FILES: '3' }
+    const push = () =>
+      run(process.execPath, [program, 'image', 'push', 'large:1', 'large'], {
+        cwd: home,
+        env: { ...env, ...bounds },
+      })
+    mkdirSync(join(home, 'large', '.git'), { recursive: true })
+    const file = (name: string, bytes: number) =>
+      writeFileSync(join(home, 'large', name), Buffer.alloc(bytes))
+    writeFileSync(join(home, 'large', 'fairlead-image.yml'), 'command: [sh, -c, "exit 0"]\n')
+    // Left out, so that it does not count.
+    file('.git/pack', 2_000_000)
+    file('large', 900_000)
+    assert.match((await push()).stdout, /stored/)
+    await remove('large:1')
+    file('larger', 200_000)
+    await assert.rejects(
+      push(),
+      /The directory has more than \d+ bytes\. Make it smaller, or raise local\.images\.max-size\./,
+    )
+    for (const name of ['larger', 'more', 'even more']) file(name, 1)
+    await assert.rejects(
+      push(),
+      /The directory has more than 3 entries\. Make it smaller, or raise local\.images\.max-files\./,
+    )
+  })
 
   const pushed = await image(
     'push',
@@ -50,7 +83,7 @@ test('images are pushed to a Fairlead that runs', async (t) => {
     },
   })
   assert.equal(damaged.status, 400)
-  assert.equal((await fetch(`${url}/local/images/shop/2`, { method: 'DELETE' })).status, 200)
+  await remove('shop:2')
 
   // Package managers give files second names, in the directory and elsewhere.
   writeFileSync(join(home, 'shop', 'f2'), 'another')
@@ -64,7 +97,7 @@ test('images are pushed to a Fairlead that runs', async (t) => {
   writeFileSync(join(home, 'shop', 'f0'), 'one')
   for (const [name, of] of secondNames) linkSync(join(home, 'shop', of), join(home, 'shop', name))
   assert.match((await image('push', 'shop:4', 'shop')).stdout, /stored: \d+ bytes/)
-  await image('remove', 'shop:4')
+  await remove('shop:4')
 
   await run('mkfifo', [join(home, 'shop', 'pipe')])
   const socket = createServer().listen(join(home, 'shop', 'door'))
@@ -76,7 +109,7 @@ test('images are pushed to a Fairlead that runs', async (t) => {
     partly.stderr,
     /"\.\/door" is a socket; "\.\/pipe" is a FIFO|"\.\/pipe" is a FIFO; "\.\/door" is a socket/,
   )
-  await image('remove', 'shop:5')
+  await remove('shop:5')
 
   if (process.platform === 'linux') {
     writeFileSync(Buffer.concat([Buffer.from(join(home, 'shop/')), Buffer.from([0xff, 0xfe])]), '')
@@ -92,31 +125,4 @@ test('images are pushed to a Fairlead that runs', async (t) => {
   served.signal('SIGTERM')
   await served.exited
   await assert.rejects(image('list'), /No Fairlead runs with this data directory/)
-})
-
-test('a directory that is too large for an image is refused before it is packed', async (t) => {
-  const home = createHome(t)
-  const bounds = { LOCAL_IMAGES_MAX_SIZE: '1MB', LOCAL_IMAGES_MAX_FILES: '3' }
-  await startServe(t, {}, { home, embedded: true, env: bounds }).listening
-  const env = { ...sharedEnvironment, ...bounds, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data') }
-  const push = () =>
-    run(process.execPath, [program, 'image', 'push', 'shop:1', 'shop'], { cwd: home, env })
-  mkdirSync(join(home, 'shop', '.git'), { recursive: true })
-  const file = (name: string, bytes: number) =>
-    writeFileSync(join(home, 'shop', name), Buffer.alloc(bytes))
-  writeFileSync(join(home, 'shop', 'fairlead-image.yml'), 'command: [sh, -c, "exit 0"]\n')
-  // Left out, so that it does not count.
-  file('.git/pack', 2_000_000)
-  file('large', 900_000)
-  assert.match((await push()).stdout, /stored/)
-  file('larger', 200_000)
-  await assert.rejects(
-    push(),
-    /The directory has more than \d+ bytes\. Make it smaller, or raise local\.images\.max-size\./,
-  )
-  for (const name of ['larger', 'more', 'even more']) file(name, 1)
-  await assert.rejects(
-    push(),
-    /The directory has more than 3 entries\. Make it smaller, or raise local\.images\.max-files\./,
-  )
 })

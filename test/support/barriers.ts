@@ -6,6 +6,8 @@ import type { Page } from 'playwright-core'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+/** What is not the same on all screens. */
+const screen = '#main'
 const desktop = { width: 1280, height: 900 }
 
 /** Shows another address of the console as a link does, which costs less than to load the page again. */
@@ -17,17 +19,20 @@ export async function showAddress(page: Page, path: string): Promise<void> {
   })()`)
 }
 
-/** Shows an address, and finds the barriers of its screen: in light and dark, on narrow screens, and with large text. */
+/**
+ * Shows an address, and finds the barriers of its screen: in light and dark, on narrow screens, and with large text. Around the screen all is
+ * the same: the console's journey has it once.
+ */
 export async function findBarriersAt(page: Page, path: string): Promise<string[]> {
   await page.setViewportSize(desktop)
   await page.emulateMedia({ colorScheme: 'light' })
   await showAddress(page, path)
   await page.getByRole('heading', { level: 1 }).first().waitFor()
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
-  const found = await findBarriers(page)
+  const found = await findBarriers(page, screen)
   await page.emulateMedia({ colorScheme: 'dark' })
   // The editor's test has the navigation in dark.
-  found.push(...(await findPale(page, '#main')), ...(await findLostText(page)))
+  found.push(...(await findPale(page, screen)), ...(await findLostText(page)))
   // The styles are the same up to 600 px: what has room here has it on any phone.
   await page.setViewportSize({ width: 320, height: 900 })
   const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))

@@ -383,7 +383,7 @@ export function balancer(name: string, port: number): JsonObject {
       },
     ],
     healthCheck: 'HTTP:8080/health',
-    healthInterval: 0.2,
+    healthInterval: 0.5,
     healthTimeout: 5,
     healthyThreshold: 1,
   }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** A machine under load takes its time: only what never comes fails. */
 const deadlineMs = 300_000
 const firstPauseMs = 10
-const longestPauseMs = 200
+const longestPauseMs = 300
 
 /** Asks again until the answer is yes. */
 export async function waitUntil(
