@@ -1,10 +1,11 @@
 /** The heads of screens, their panels, and what stands in a panel instead of, or above, its content. */
+import { textsOf } from '@fairlead/base/json/values.ts'
 import { Component, type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useId, useState } from 'preact/hooks'
 import { apiPath, applicationHere, to } from '../address.ts'
 import type { ApiError } from '../api/client.ts'
 import { useCloudProviders } from '../api/cloud-providers.ts'
-import type { Live, Reading } from '../api/live.ts'
+import { type Live, type Reading, useLive } from '../api/live.ts'
 import { useAttributes } from '../api/pipelines.ts'
 import { questionBehind, useRefusal } from '../api/rights.ts'
 import { user } from '../api/session.ts'
@@ -121,6 +122,17 @@ export function ApplicationHead({ application, tab, ...head }: ApplicationHeadPr
   const { body, error } = useAttributes(application).reading.value
   const isUnknown = error?.status === 404 && body === undefined
   useEffect(() => noteRecent(application), [application])
+  const balancers = useLive(
+    '/applications/{application}/loadBalancers',
+    { path: { application } },
+    { refresh: 'open' },
+  ).reading.value.body
+  const jobs = useLive(
+    '/applications/{applicationName}/jobs',
+    { path: { applicationName: application } },
+    { refresh: 'open' },
+  ).reading.value.body
+  const hasGroups = balancers?.some(({ securityGroups }) => textsOf(securityGroups).length > 0)
   const title = <Name text={application} />
   return (
     <PageHead
@@ -143,10 +155,18 @@ export function ApplicationHead({ application, tab, ...head }: ApplicationHeadPr
             { label: 'Overview', href: to.application(application) },
             { label: 'Pipelines', href: to.pipelines(application) },
             { label: 'Runs', href: to.runs(application) },
-            { label: 'Load balancers', href: to.places('load-balancers', application) },
-            { label: 'Security groups', href: to.places('security-groups', application) },
+            {
+              label: 'Load balancers',
+              href: to.places('load-balancers', application),
+              isEmpty: !balancers?.length,
+            },
+            {
+              label: 'Security groups',
+              href: to.places('security-groups', application),
+              isEmpty: !hasGroups,
+            },
             ...(hasResources ? [{ label: 'Resources', href: to.resources(application) }] : []),
-            { label: 'Jobs', href: to.jobs(application) },
+            { label: 'Jobs', href: to.jobs(application), isEmpty: !jobs?.length },
             { label: 'Tasks', href: to.tasks(application) },
             { label: 'Settings', href: to.settings(application) },
           ]}

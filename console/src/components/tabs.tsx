@@ -4,26 +4,37 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { useQueryChange } from '../query.ts'
+import { Menu } from './menu.tsx'
+
+interface LinkTab {
+  readonly label: string
+  readonly href: string
+  /** Waits under *More*, unless it is the current one. */
+  readonly isEmpty?: boolean
+}
 
 /** Screens of one thing; the current one is marked. */
-export function LinkTabs({
-  label,
-  tabs,
-}: {
-  label: string
-  tabs: readonly { readonly label: string; readonly href: string }[]
-}) {
+export function LinkTabs({ label, tabs }: { label: string; tabs: readonly LinkTab[] }) {
   const { path } = useLocation()
   // What stands above a screen, such as the start of a pipeline, has an address below it.
   const above = tabs.map(({ href }) => href).filter((href) => `${path}/`.startsWith(`${href}/`))
   const current = above.toSorted((a, b) => b.length - a.length)[0]
+  const more = tabs.filter(({ href, isEmpty }) => isEmpty && href !== current)
+  const shown = tabs.filter((tab) => !more.includes(tab))
   return (
-    <nav class="tabs" aria-label={label} ref={useVisibleTab(path + tabs.length)}>
-      {tabs.map(({ label: text, href }) => (
-        <a key={href} href={href} aria-current={href === current ? 'page' : undefined}>
-          {text}
-        </a>
-      ))}
+    <nav class="tab-row" aria-label={label}>
+      <div class="tabs" ref={useVisibleTab(path + shown.length)}>
+        {shown.map(({ label: text, href }) => (
+          <a key={href} href={href} aria-current={href === current ? 'page' : undefined}>
+            {text}
+          </a>
+        ))}
+      </div>
+      {more.length > 0 && (
+        <Menu items={more} class="more-tabs">
+          More
+        </Menu>
+      )}
     </nav>
   )
 }

@@ -9,14 +9,19 @@ const squeezeLength = 8_192
 /** Escape sequences and other control characters, but no tabs. */
 const escapes = /[^\P{Cc}\t](?:\[[0-?]*[ -/]*[@-~]|\][^\p{Cc}]*(?:[^\P{Cc}\t]\\?)?|[()][\dA-Z])?/gu
 
+/** Characters that rules see of a line. */
+export const longLine = headLength + tailLength
+
 /** A line that still grows keeps what rules see. */
-export function squeeze(line: string, limit = squeezeLength): string {
-  return line.length > limit ? line.slice(0, headLength) + line.slice(-tailLength) : line
+export function squeezeBytes(line: Buffer): Buffer {
+  return line.length > squeezeLength
+    ? Buffer.concat([line.subarray(0, headLength), line.subarray(-tailLength)])
+    : line
 }
 
 /** Without control characters; of parts between carriage returns, the last one that is not empty. */
 export function withoutControls(raw: string): string {
-  const line = squeeze(raw, headLength + tailLength)
+  const line = raw.length > longLine ? raw.slice(0, headLength) + raw.slice(-tailLength) : raw
   const plain = line.includes('\r')
     ? (line.split('\r').findLast((part) => part.replace(escapes, '').trim() !== '') ?? '')
     : line
@@ -32,7 +37,7 @@ export interface CleanLine {
   readonly text: string
   /** Process, step or host that wrote it, as far as the line says so. */
   readonly lane: string
-  readonly level?: Level
+  readonly level: Level | undefined
 }
 
 export interface KeptLine {
@@ -66,10 +71,18 @@ export function cleanLine(plain: string): CleanLine {
     if (workflowError.test(all)) level = 'error'
     line = line.slice(all.length)
   }
-  const read = line.includes('l') ? readStructured(line) : undefined
+  const mayHaveLevel = line.includes('level') || line.includes('lvl') || line.includes('severity')
+  const read = mayHaveLevel ? readStructured(line) : undefined
   if (read !== undefined) return { line: read.text, text: read.text, lane, level: read.level }
-  const text = line.replace(toolMarks, '').trim()
-  return { line: line.trimEnd(), text, lane, ...(level && { level }) }
+  const trimmed = line.trim()
+  const text = mayBeMarked(trimmed) ? trimmed.replace(toolMarks, '').trim() : trimmed
+  return { line: line.trimEnd(), text, lane, level }
+}
+
+/** `E`, `[` and what is beyond ASCII. */
+function mayBeMarked(text: string): boolean {
+  const first = text.charCodeAt(0)
+  return first > 127 || first === 69 || first === 91
 }
 
 const structuredStart = /^\s*\{.*"(?:level|severity|lvl)"/

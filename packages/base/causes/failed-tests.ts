@@ -1,34 +1,49 @@
 /** Names of failed tests, as runners print them. */
 import type { Cause } from './cause.ts'
+import { numbers } from './tool-rules.ts'
 
-/** The first group is the name. */
-const named: readonly (readonly [runner: string, pattern: RegExp])[] = [
-  ['jest', /^\s*● ([^›]+ › .+)$/],
-  ['playwright', /^\s*\d+\) \[[\w -]+\] › [^›]+ › (.+)$/],
-  ['vitest', /^\s*(?:FAIL|❯) [^>]+ > (.+)$/],
-  ['pytest', /^(?:FAILED|ERROR) ([^\s:]+\.py::\S+)/],
-  ['pytest title', /^_{3,} (?:ERROR (?:at \w+ of|collecting) )?(\S+) _{3,}$/],
-  ['go', /^\s*--- FAIL: (\S+)/],
-  ['cargo', /^test (\S+) \.\.\. FAILED/],
-  ['cargo', /^---- (\S+) stdout ----/],
-  ['maven', /^\[ERROR\]\s+((?:[\w$]+\.)+[\w$]+)(?::\d+| » )/],
-  ['gradle', /^([^\s>][^>]* > .+) FAILED$/],
-  ['dotnet', /^\s*Failed (\S+) \[/],
-  ['phpunit', /^\d+\) (\S+::\S+)/],
-  ['rspec', /^rspec \.\S+ # (.+)$/],
+interface TestRow {
+  /** Any of them is in a line that the pattern fits; separated by `|`, in lower case. */
+  readonly literals: string
+  readonly runner: string
+  /** The first group is the name. */
+  readonly pattern: RegExp
+}
+
+export const testRows: readonly TestRow[] = [
+  { literals: '● ', runner: 'jest', pattern: /^\s*● ([^›]+ › .+)$/ },
+  { literals: ') [', runner: 'playwright', pattern: /^\s*\d+\) \[[\w -]+\] › [^›]+ › (.+)$/ },
+  { literals: 'fail |❯ ', runner: 'vitest', pattern: /^\s*(?:FAIL|❯) [^>]+ > (.+)$/ },
+  { literals: 'failed |error ', runner: 'pytest', pattern: /^(?:FAILED|ERROR) ([^\s:]+\.py::\S+)/ },
+  {
+    literals: '___ ',
+    runner: 'pytest title',
+    pattern: /^_{3,} (?:ERROR (?:at \w+ of|collecting) )?(\S+) _{3,}$/,
+  },
+  { literals: '--- fail', runner: 'go', pattern: /^\s*--- FAIL: (\S+)/ },
+  { literals: '... failed', runner: 'cargo', pattern: /^test (\S+) \.\.\. FAILED/ },
+  { literals: 'stdout ----', runner: 'cargo', pattern: /^---- (\S+) stdout ----/ },
+  {
+    literals: '[error]',
+    runner: 'maven',
+    pattern: /^\[ERROR\]\s+((?:[\w$]+\.)+[\w$]+)(?::\d+| » )/,
+  },
+  { literals: ' failed', runner: 'gradle', pattern: /^([^\s>][^>]* > .+) FAILED$/ },
+  { literals: 'failed ', runner: 'dotnet', pattern: /^\s*Failed (\S+) \[/ },
+  { literals: numbers, runner: 'phpunit', pattern: /^\d+\) (\S+::\S+)/ },
+  { literals: 'rspec .', runner: 'rspec', pattern: /^rspec \.\S+ # (.+)$/ },
+  { literals: 'fail\t|fail ', runner: 'go package', pattern: /^FAIL\s+(\S+)\s/ },
+  { literals: numbers, runner: 'mocha', pattern: /^\s+\d+\) (\S.*)$/ },
+  // Of Playwright: sections, and tests that are listed in them.
+  { literals: ' flaky|] › ', runner: 'list', pattern: /^(?!)/ },
 ]
 const mochaTitle = /^\s+\d+\) (\S.*)$/
-const goPackage = /^FAIL\s+(\S+)\s/
 const section = /^\s*\d+ (flaky|failed|passed|skipped|did not run)\b/
 const listed = /^\s*\[[\w -]+\] › [^›]+ › (.+)$/
 
 const maxNames = 50
 const maxKept = 5_000
 const maxTitleLines = 5
-
-/** Literals of lines that matter here. */
-export const testLiterals =
-  '● |) [|fail |fail\t|failed |error |___ |--- fail|... failed| failed|stdout ----|[error]|0) |1) |2) |3) |4) |5) |6) |7) |8) |9) |rspec .| flaky|] › '
 
 export class FailedTests {
   readonly #names = new Map<string, Set<string>>()
@@ -43,31 +58,34 @@ export class FailedTests {
     return this.#titles !== undefined
   }
 
-  feed(line: string): void {
-    this.#isFlaky = section.exec(line)?.[1]?.startsWith('flaky') ?? this.#isFlaky
+  /** @param runners Places of the rows whose literals the line has */
+  feed(line: string, runners: readonly number[]): void {
+    const [, word] = section.exec(line) ?? []
+    if (word !== undefined) this.#isFlaky = word === 'flaky'
     const flaky = this.#isFlaky ? listed.exec(line)?.[1] : undefined
     if (flaky !== undefined) this.#flaky.add(nameOf(flaky))
-    if (this.#titles === undefined) this.#begin(line)
-    else this.#goOn(line)
-  }
-
-  #begin(line: string): void {
-    for (const [runner, pattern] of named) {
+    if (this.#titles !== undefined) {
+      this.#goOn(line)
+      return
+    }
+    const places = runners.length < 2 ? runners : [...new Set(runners)].sort((a, b) => a - b)
+    for (const place of places) {
+      const { runner, pattern } = testRows[place] as TestRow
       const [, name] = pattern.exec(line) ?? []
       if (name === undefined) continue
-      if (runner === 'go') this.#loose.push(name)
-      else if (runner === 'gradle')
-        this.#add(runner, name.replaceAll(' > ', '.').replace(/\(\)$/, ''))
-      else this.#add(runner, nameOf(name))
+      this.#begin(runner, name)
       return
     }
-    const [, of] = goPackage.exec(line) ?? []
-    if (of !== undefined) {
-      for (const name of this.#loose.splice(0)) this.#add('go', `${of}.${name}`)
-      return
-    }
-    const [, title] = mochaTitle.exec(line) ?? []
-    if (title !== undefined) this.#titles = [title]
+  }
+
+  #begin(runner: string, name: string): void {
+    if (runner === 'go') this.#loose.push(name)
+    else if (runner === 'go package')
+      for (const loose of this.#loose.splice(0)) this.#add('go', `${name}.${loose}`)
+    else if (runner === 'mocha') this.#titles = [name]
+    else if (runner === 'gradle')
+      this.#add(runner, name.replaceAll(' > ', '.').replace(/\(\)$/, ''))
+    else this.#add(runner, nameOf(name))
   }
 
   /** Mocha prints one title in a line, and a colon after the last. */

@@ -1,9 +1,9 @@
 /** Reads an output once, in pieces, and keeps the lines that may say why it failed, with what stands around them. */
 import type { Cause, CauseStream, Ending } from './cause.ts'
 import { choose } from './choose.ts'
-import { cleanLine, type KeptLine, squeeze, withoutControls } from './clean-line.ts'
+import { cleanLine, type KeptLine, longLine, squeezeBytes, withoutControls } from './clean-line.ts'
 import { FailedTests } from './failed-tests.ts'
-import { classOf, type Scan, scanLine } from './rules.ts'
+import { classOf, type Scan, scanBytes, scanLine } from './rules.ts'
 
 /** Lines before and after one that matters. */
 const before = 8
@@ -15,14 +15,24 @@ const maxLanes = 64
 const maxBytes = 10_000_000
 const firstBytes = 1_000_000
 
+/** Lines that were read one after the other. */
+type Run = SeenLine[]
+const runLength = 32
+
 interface Anchor {
   readonly at: number
-  readonly lines: KeptLine[]
+  readonly number: number
+  /** With the lines around it. */
+  readonly runs: Run[]
 }
 
-interface Pending {
-  text: string
-  readonly decoder: TextDecoder
+/** Part of a piece, which becomes text where it matters. */
+interface SeenLine {
+  readonly number: number
+  readonly stream: CauseStream
+  readonly bytes: Buffer
+  readonly from: number
+  readonly to: number
 }
 
 interface ReaderOptions {
@@ -34,11 +44,12 @@ interface ReaderOptions {
 
 export class CauseReader {
   readonly #options: ReaderOptions
-  readonly #pending = new Map<CauseStream, Pending>()
+  /** Of each stream, the line that has not ended. */
+  readonly #pending = new Map<CauseStream, Buffer>()
   readonly #anchors = new Map<string, Anchor[]>()
   readonly #lanes = new Set<string>()
   readonly #tests = new FailedTests()
-  #recent: KeptLine[] = []
+  #runs: [Run, Run] = [[], []]
   #open: Anchor[] = []
   #lines = 0
   #bytes = 0
@@ -48,36 +59,47 @@ export class CauseReader {
   }
 
   feed(piece: Uint8Array | string, stream: CauseStream = 'stdout'): void {
-    const pending = this.#pending.getOrInsertComputed(stream, () => ({
-      text: '',
-      decoder: new TextDecoder(),
-    }))
-    const text = typeof piece === 'string' ? piece : pending.decoder.decode(piece, { stream: true })
+    // What gives the piece may use its memory again.
+    const bytes = Buffer.from(piece as Uint8Array)
     let start = 0
-    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
-      const rest = text.slice(start, end)
-      this.#line(pending.text === '' ? rest : pending.text + rest, stream)
-      pending.text = ''
+    const pending = this.#pending.get(stream)
+    if (pending !== undefined) {
+      const first = bytes.indexOf(newline)
+      const joined = Buffer.concat([pending, first < 0 ? bytes : bytes.subarray(0, first)])
+      if (first < 0) {
+        this.#pending.set(stream, squeezeBytes(joined))
+        return
+      }
+      this.#line({ bytes: joined, from: 0, to: joined.length }, stream)
+      this.#pending.delete(stream)
+      start = first + 1
+    }
+    for (let end = bytes.indexOf(newline, start); end >= 0; end = bytes.indexOf(newline, start)) {
+      this.#line({ bytes, from: start, to: end }, stream)
       start = end + 1
     }
-    pending.text = squeeze(pending.text + text.slice(start))
+    if (start < bytes.length) this.#pending.set(stream, squeezeBytes(bytes.subarray(start)))
   }
 
   /** @returns undefined when nothing failed, or neither the output nor the end says why */
   end(ending: Ending): Cause | undefined {
-    for (const [stream, { text, decoder }] of this.#pending) {
-      const rest = text + decoder.decode()
-      if (rest !== '') this.#line(rest, stream)
-    }
+    for (const [stream, bytes] of this.#pending)
+      this.#line({ bytes, from: 0, to: bytes.length }, stream)
     if (ending.exitCode === 0 && ending.signal === undefined && ending.reason === undefined) return
     const isSeen = ({ at }: { at: number }) =>
       this.#bytes <= maxBytes || at < firstBytes || at >= this.#bytes - (maxBytes - firstBytes)
-    const lines = new Map<number, KeptLine>()
+    const lines = new Map<number, SeenLine>()
+    const add = (run: Run, first: number, last = Number.POSITIVE_INFINITY) => {
+      for (const line of run)
+        if (line.number >= first && line.number <= last) lines.set(line.number, line)
+    }
     for (const anchors of this.#anchors.values())
-      for (const anchor of anchors.filter(isSeen))
-        for (const line of anchor.lines) lines.set(line.number, line)
-    for (const line of this.#recent) lines.set(line.number, line)
-    const kept = [...lines.values()].sort((one, other) => one.number - other.number)
+      for (const { number, runs } of anchors.filter(isSeen))
+        for (const run of runs) add(run, number - before, number + after)
+    for (const run of this.#runs) add(run, this.#lines - before + 1)
+    const kept = [...lines.values()]
+      .sort((one, other) => one.number - other.number)
+      .map(({ number, stream, ...line }): KeptLine => ({ number, stream, plain: textOf(line) }))
     return choose({
       lines: kept,
       count: this.#lines,
@@ -87,27 +109,32 @@ export class CauseReader {
     })
   }
 
-  #line(raw: string, stream: CauseStream): void {
+  #line(place: Pick<SeenLine, 'bytes' | 'from' | 'to'>, stream: CauseStream): void {
     const at = this.#bytes
-    this.#bytes += raw.length + 1
-    const plain =
-      raw.length > 2_500 || raw.includes('\u001b') || raw.includes('\r')
-        ? withoutControls(raw)
-        : raw
-    const line: KeptLine = { number: ++this.#lines, stream, plain }
-    for (const anchor of this.#open) anchor.lines.push(line)
-    const [oldest] = this.#open
-    if (oldest !== undefined && (oldest.lines.at(-1)?.number ?? 0) - oldest.at >= after)
-      this.#open.shift()
-    const scan = scanLine(plain)
-    if (scan.matters || scan.isOfTests || this.#tests.isOpen) this.#keep(line, scan, at)
-    this.#recent.push(line)
-    if (this.#recent.length > 2 * before) this.#recent = this.#recent.slice(-before)
+    const { bytes, from, to } = place
+    this.#bytes += to - from + 1
+    const line: SeenLine = { number: ++this.#lines, stream, bytes, from, to }
+    const [, current] = this.#runs
+    current.push(line)
+    let scan = scanBytes(bytes, from, to)
+    if (scan.isControl || to - from > longLine) scan = scanLine(textOf(line))
+    if (scan.matters || scan.runners.length > 0 || this.#tests.isOpen) this.#keep(line, scan, at)
+    if (current.length >= runLength) this.#beginRun(current)
   }
 
-  #keep(line: KeptLine, scan: Scan, at: number): void {
-    const clean = cleanLine(line.plain)
-    if (scan.isOfTests || this.#tests.isOpen) this.#tests.feed(clean.line)
+  /** Anchors that are close need what follows, too. */
+  #beginRun(last: Run): void {
+    this.#runs = [last, []]
+    this.#open = this.#open.filter(({ number }) => number > this.#lines - after)
+    for (const { runs } of this.#open) runs.push(this.#runs[1])
+  }
+
+  #keep(line: SeenLine, scan: Scan, at: number): void {
+    const plain = textOf(line)
+    const isNoise = quiet.test(plain) || (scan.isNumbers && !numbered.test(plain))
+    if (isNoise && !this.#tests.isOpen) return
+    const clean = cleanLine(plain)
+    if (scan.runners.length > 0 || this.#tests.isOpen) this.#tests.feed(clean.line, scan.runners)
     const found = scan.matters ? classOf(scan, clean) : undefined
     if (found === undefined || found === 'N') return
     const lane = `${line.stream} ${clean.lane}`
@@ -115,8 +142,22 @@ export class CauseReader {
     const key = `${found} ${this.#lanes.has(lane) ? lane : ''}`
     const anchors = this.#anchors.getOrInsertComputed(key, () => [])
     if (anchors.length >= 2 * keptEach) anchors.splice(keptEach, 1)
-    const anchor = { at, lines: [...this.#recent.slice(-before), line] }
+    const anchor = { at, number: line.number, runs: [...this.#runs] }
     anchors.push(anchor)
-    this.#open.push({ at: line.number, lines: anchor.lines })
+    this.#open.push(anchor)
   }
+}
+
+const newline = 10
+/** Records of logs that say at their beginning that they are no errors. */
+const quiet = /^\{"level":(?:[1-4]0\b|"(?:info|debug|trace|warn)")/
+
+const numbered = /(?:^|\s)\d+\) /
+
+/** Without control characters. */
+function textOf({ bytes, from, to }: Pick<SeenLine, 'bytes' | 'from' | 'to'>): string {
+  const raw = bytes.toString('utf8', from, to)
+  return raw.length > longLine || raw.includes('\u001b') || raw.includes('\r')
+    ? withoutControls(raw)
+    : raw
 }

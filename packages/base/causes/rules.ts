@@ -1,6 +1,6 @@
 /** Finds the rules that a line matches; literals decide first which patterns are tried. */
 import type { CleanLine } from './clean-line.ts'
-import { testLiterals } from './failed-tests.ts'
+import { testRows } from './failed-tests.ts'
 import { Literals } from './literals.ts'
 import { generalRules, type RuleClass, type RuleRow, toolRules } from './tool-rules.ts'
 
@@ -29,7 +29,12 @@ interface LiteralUse {
   readonly rules: Rule[]
   /** A line that has only literals of noise is none that matters. */
   matters: boolean
-  isOfTests: boolean
+  /** Places of the runners whose names of failed tests may stand in the line. */
+  readonly runners: number[]
+  /** Terminals do something other than to print it. */
+  isControl: boolean
+  /** Such as `1) `: at the end of a bracket, it says nothing. */
+  readonly isNumber: boolean
 }
 
 interface Scanner {
@@ -44,7 +49,13 @@ let scanner: Scanner | undefined
 function openScanner(): Scanner {
   const uses = new Map<string, LiteralUse>()
   const useOf = (literal: string) =>
-    uses.getOrInsertComputed(literal, () => ({ rules: [], matters: false, isOfTests: false }))
+    uses.getOrInsertComputed(literal, () => ({
+      rules: [],
+      matters: false,
+      runners: [],
+      isControl: false,
+      isNumber: /^\d\) $/.test(literal),
+    }))
   for (const rule of rules) {
     for (const literal of rule.literals.split('|')) {
       const use = useOf(literal)
@@ -52,7 +63,9 @@ function openScanner(): Scanner {
       use.matters ||= rule.class !== 'N'
     }
   }
-  for (const literal of testLiterals.split('|')) useOf(literal).isOfTests = true
+  for (const [runner, { literals }] of testRows.entries())
+    for (const literal of literals.split('|')) useOf(literal).runners.push(runner)
+  for (const control of '\u001b\r') useOf(control).isControl = true
   for (const literal of levelLiterals.split('|')) useOf(literal).matters = true
   return { literals: new Literals([...uses.keys()]), places: [...uses.values()] }
 }
@@ -60,27 +73,46 @@ function openScanner(): Scanner {
 /** The literals of a line. */
 export interface Scan {
   readonly matters: boolean
-  readonly isOfTests: boolean
+  readonly isControl: boolean
+  /** No other literal. */
+  readonly isNumbers: boolean
+  /** Places of rows of `testRows`. */
+  readonly runners: readonly number[]
   readonly uses: readonly LiteralUse[]
 }
 
-const nothing: Scan = { matters: false, isOfTests: false, uses: [] }
-
-export function scanLine(plain: string): Scan {
-  scanner ??= openScanner()
-  const { literals, places } = scanner
-  const found = literals.scan(plain)
-  if (found.length === 0) return nothing
-  const uses = found.map((place) => places[place] as LiteralUse)
-  return {
-    matters: uses.some(({ matters }) => matters),
-    isOfTests: uses.some(({ isOfTests }) => isOfTests),
-    uses,
-  }
+const nothing = {
+  matters: false,
+  isControl: false,
+  isNumbers: false,
+  runners: [] as readonly number[],
+  uses: [] as readonly LiteralUse[],
 }
 
-function isMatch({ tool, pattern }: Rule, { line, text }: CleanLine): boolean {
-  return pattern.test(tool === anyTool ? text : line)
+export function scanLine(plain: string): Scan {
+  return scanBytes(Buffer.from(plain))
+}
+
+export function scanBytes(bytes: Uint8Array, from?: number, to?: number): Scan {
+  scanner ??= openScanner()
+  const { literals, places } = scanner
+  const found = literals.scan(bytes, from, to)
+  if (found.length === 0) return nothing
+  const scan = { ...nothing, isNumbers: true, uses: [] as LiteralUse[] }
+  // A loop: most lines of some outputs have one.
+  for (const place of found) {
+    const use = places[place] as LiteralUse
+    scan.uses.push(use)
+    scan.matters ||= use.matters
+    scan.isControl ||= use.isControl
+    scan.isNumbers &&= use.isNumber
+    if (use.runners.length > 0) scan.runners = [...scan.runners, ...use.runners]
+  }
+  return scan
+}
+
+function isMatch({ tool, pattern }: Rule, clean: CleanLine): boolean {
+  return pattern.test(tool === anyTool ? clean.text : clean.line)
 }
 
 /** All rules that the line matches, in order. */

@@ -57,6 +57,8 @@ const permission = { kind: 'permission' } as const
 export const ownTool = 'fairlead'
 
 const something = /\S/
+/** Of lists of failures. */
+export const numbers = '0) |1) |2) |3) |4) |5) |6) |7) |8) |9) '
 
 /** In the order in which they are tried, by tool; of the candidates of one tool, the rule that stands first wins. */
 export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow[]])[] = [
@@ -267,11 +269,11 @@ export const toolRules: readonly (readonly [tool: string, rows: readonly RuleRow
   [
     'phpunit',
     [
-      ['::', /^\d+\) \S+::\S+/, 'T'],
+      [numbers, /^\d+\) \S+::\S+/, 'T'],
       ['failed asserting', /^Failed asserting /, 'B', test],
     ],
   ],
-  ['mocha', [['0) |1) |2) |3) |4) |5) |6) |7) |8) |9) ', /^\s+\d+\) \S/, 'T']]],
+  ['mocha', [[numbers, /^\s+\d+\) \S/, 'T']]],
   ['rspec', [['failure/error:', /^\s*Failure\/Error: /, 'T']]],
   [
     'pytest',
@@ -743,7 +745,11 @@ export const generalRules: readonly RuleRow[] = [
     'cleanup',
   ],
   ['giving up', /giving up after/i, 'W'],
-  ['attempt|try ', /\b(?:attempt|try|retry) #?\d+\b/i, 'attempt'],
+  [
+    'attempt|try #|try 0|try 1|try 2|try 3|try 4|try 5|try 6|try 7|try 8|try 9',
+    /\b(?:attempt|try|retry) #?\d+\b/i,
+    'attempt',
+  ],
   [
     'warn|notice|debug|trace',
     /\bwarn(?:ing)?s?\b[\]:) ]|level=(?:warn|info|debug)|\b(?:DEBUG|TRACE)\b/i,
