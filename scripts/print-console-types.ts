@@ -49,6 +49,7 @@ export function printConsoleTypes({ paths, components }: ApiDescription, source:
   const used = namesIn([source, ...printed].join('\n'), schemas, new Set())
   return `/** What the console uses of the API of Fairlead. Printed by \`npm run docs\` from the OpenAPI document; change the operations instead. */
 
+${helpers}
 export interface paths {
 ${printed.join('\n')}
 }
@@ -61,13 +62,23 @@ ${[...schemas].flatMap(([name, text]) => (used.has(name) ? text : [])).join('\n'
 `
 }
 
+/** In the shape that openapi-fetch infers from: an operation with its parameters, what it answers, its status, and its body. */
+const helpers = `type S = components['schemas']
+type Any = Record<string, unknown>
+interface Json<T> { content: { 'application/json': T } }
+type Answer<T> = [T] extends ['none'] ? { content?: never } : Json<T>
+interface Op<P, T, Status extends number = 200> { parameters: P; responses: { [K in Status | 'default']: K extends 'default' ? Json<S['Error']> : Answer<T> } }
+interface Send<P, Body, T, Status extends number = 200> extends Op<P, T, Status> { requestBody: Json<Body> }
+interface MaySend<P, Body, T, Status extends number = 200> extends Op<P, T, Status> { requestBody?: Json<Body> }
+`
+
 /** Schemas that a text names, and those that they name. */
 function namesIn(
   text: string,
   schemas: ReadonlyMap<string, string>,
   found: Set<string>,
 ): ReadonlySet<string> {
-  for (const [, name = ''] of text.matchAll(/[Ss]chemas(?:'\])?\['(\w+)'\]/g)) {
+  for (const [, name = ''] of text.matchAll(/(?:[Ss]chemas(?:'\])?|\bS)\['(\w+)'\]/g)) {
     const schema = schemas.get(name)
     if (schema === undefined || found.has(name)) continue
     found.add(name)
@@ -100,30 +111,29 @@ function printOperation({ parameters = [], requestBody, responses }: Operation):
       `${place}${there.some(({ required }) => required) ? '' : '?'}: { ${fields.join('; ')} }`,
     ]
   })
-  const body =
-    requestBody === undefined
-      ? []
-      : [`requestBody${requestBody.required ? '' : '?'}: ${printContent(requestBody)}`]
   const successes = Object.entries(responses).filter(
     ([status, { $ref }]) => /^2/.test(status) && $ref === undefined,
   )
-  const answers = successes.map(([status, response]) => `${status}: ${printContent(response)}`)
-  const failure = "default: { content: { 'application/json': components['schemas']['Error'] } }"
-  return `{ parameters: { ${places.join('; ')} }; ${[...body, `responses: { ${[...answers, failure].join('; ')} }`].join('; ')} }`
+  const [[status, response] = ['200', {}]] = successes
+  const given = `{ ${places.join('; ')} }`
+  const types = [given, ...(requestBody ? [bodyOf(requestBody)] : []), answerOf(response)]
+  const kind = requestBody === undefined ? 'Op' : requestBody.required ? 'Send' : 'MaySend'
+  return `${kind}<${[...types, ...(status === '200' ? [] : [status])].join(', ')}>`
 }
 
-function printContent({ content = {} }: Content): string {
-  const types = Object.entries(content).map(
-    ([mediaType, { schema }]) => `${quote(mediaType)}: ${toType(schema)}`,
-  )
-  return types.length === 0 ? '{ content?: never }' : `{ content: { ${types.join('; ')} } }`
+function bodyOf({ content = {} }: Content): string {
+  return toType(Object.values(content)[0]?.schema)
+}
+
+function answerOf(response: Content): string {
+  return Object.keys(response.content ?? {}).length === 0 ? "'none'" : bodyOf(response)
 }
 
 /** TypeScript for a schema; unknown for one that says nothing. */
 export function toType(schema: Schema | undefined): string {
   if (schema === undefined) return 'unknown'
   if (schema.$ref !== undefined)
-    return `components['schemas'][${quote(schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1))}]`
+    return `S[${quote(schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1))}]`
   if ('const' in schema) return JSON.stringify(schema.const)
   if (schema.enum !== undefined)
     return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
@@ -159,7 +169,9 @@ function objectType({ properties = {}, required = [], additionalProperties }: Sc
       additionalProperties === true || fields.length > 0 ? 'unknown' : toType(additionalProperties)
     fields.push(`[key: string]: ${others}`)
   }
-  return fields.length === 0 ? 'Record<string, unknown>' : `{ ${fields.join('; ')} }`
+  return fields.length === 0 || fields.join() === '[key: string]: unknown'
+    ? 'Any'
+    : `{ ${fields.join('; ')} }`
 }
 
 function key(name: string): string {

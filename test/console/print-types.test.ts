@@ -9,7 +9,7 @@ const forms: [meaning: string, schema: Parameters<typeof toType>[0], type: strin
   ['an integer', { type: 'integer' }, 'number'],
   ['a constant', { const: true, type: 'boolean' }, 'true'],
   ['named values', { enum: ['a', "b'c"] }, '"a" | "b\'c"'],
-  ['a reference', { $ref: '#/components/schemas/A' }, "components['schemas']['A']"],
+  ['a reference', { $ref: '#/components/schemas/A' }, "S['A']"],
   [
     'a list of choices',
     { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'null' }] } },
