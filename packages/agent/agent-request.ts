@@ -13,7 +13,7 @@ export interface AgentRequest {
   readonly socketPath: string
   readonly method: 'GET' | 'PUT' | 'POST'
   readonly path: string
-  readonly body?: string | undefined
+  readonly body?: string
   readonly signal: AbortSignal
 }
 

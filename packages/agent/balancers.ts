@@ -29,7 +29,7 @@ import type { InstanceTraffic } from './traffic-history.ts'
 /** Load balancers, and which of their instances are healthy, by load balancer. */
 export interface Traffic {
   readonly loadBalancers: readonly DesiredLoadBalancer[]
-  readonly fronts?: DesiredFronts | undefined
+  readonly fronts?: DesiredFronts
   readonly healthy: Readonly<Record<string, readonly string[]>>
 }
 
@@ -103,10 +103,7 @@ export class Balancers {
    */
   apply(
     desired: readonly DesiredLoadBalancer[],
-    {
-      healthy = {},
-      fronts,
-    }: { healthy?: Traffic['healthy']; fronts?: DesiredFronts | undefined } = {},
+    { healthy = {}, fronts }: { healthy?: Traffic['healthy']; fronts?: DesiredFronts } = {},
   ): void {
     this.#desired = desired
     this.#desiredFronts = fronts

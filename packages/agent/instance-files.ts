@@ -40,12 +40,12 @@ export interface RunRecord extends ProcessIdentity {
   /** Moves its output. */
   readonly pump: ProcessIdentity
   /** User of the account; undefined: the agent's own. */
-  readonly uid?: number | undefined
+  readonly uid?: number
   /** Milliseconds since the epoch. */
   readonly startedAt: number
   readonly controlGroup: string | undefined
   /** Its process is the client of a container runtime. */
-  readonly container?: ContainerIdentity | undefined
+  readonly container?: ContainerIdentity
 }
 
 export function filesOf(instancesFolder: string, id: string): InstanceFiles {

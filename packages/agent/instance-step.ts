@@ -87,7 +87,7 @@ export type LifeEvent =
       readonly kind: 'probed'
       readonly result: ProbeResult
       readonly ageMs: number
-      readonly ports?: readonly number[] | undefined
+      readonly ports?: readonly number[]
     }
   | { readonly kind: 'stable' }
   | { readonly kind: 'exceeded'; readonly reason: string; readonly graceMs?: number }

@@ -44,7 +44,7 @@ export interface BuildServer {
   /** Files of a build may come after its end: what is missing is looked up again. */
   readonly archivesLate?: true
   /** Most jobs with new builds of one poll. Default: the setting for all servers. */
-  readonly maxChanges?: number | undefined
+  readonly maxChanges?: number
   /** Where folders are uploaded that it builds. */
   readonly sources?: SourceUploads
   /** Names of jobs; those in folders hold slashes. */
@@ -117,8 +117,8 @@ export interface RecentBuilds {
 export interface JobOrder {
   readonly parameters: Readonly<Record<string, string>>
   /** Who asks, and for which application, as far as the caller says. */
-  readonly user?: string | undefined
-  readonly application?: string | undefined
+  readonly user?: string
+  readonly application?: string
   /** The job as `BuildServer.job` has just described it. */
   readonly config: JsonObject
 }

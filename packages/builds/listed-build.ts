@@ -5,11 +5,11 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 export type ListedBuild = JsonObject & {
   readonly number: number
   readonly building: boolean
-  readonly result?: string | undefined
+  readonly result?: string
   /** Counts runs of one build. */
-  readonly attempt?: number | undefined
+  readonly attempt?: number
   /** Milliseconds since the epoch. */
-  readonly timestamp?: string | undefined
+  readonly timestamp?: string
   /** Milliseconds. */
   readonly duration?: number
 }

@@ -32,7 +32,7 @@ export interface ServerAccess {
   readonly advice?: string
   /** Headers that only the server gets, such as `authorization`; read for each call, so that files may change. */
   readonly credentials?: () => Promise<Readonly<Record<string, string>>>
-  readonly tls?: OutsideTls | undefined
+  readonly tls?: OutsideTls
 }
 
 export interface ServerCall {
@@ -47,7 +47,7 @@ export interface ServerCall {
   readonly expects?: readonly number[]
   readonly timeoutMs?: number
   readonly maxBytes?: number
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: AbortSignal
   /** A redirect to another server is followed, within the restrictions and without credentials: downloads of logs and files. */
   readonly mayLeave?: true
 }

@@ -23,7 +23,7 @@ interface CallServiceSettings {
   /** Longest silence of a service. */
   timeoutMs: number
   maxAnswerBytes: number
-  tls?: ServiceTls | undefined
+  tls?: ServiceTls
 }
 
 const maxConnections = 64

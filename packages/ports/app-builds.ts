@@ -7,11 +7,11 @@ export interface AppBuildOrder {
   readonly source: string
   /** Of the image `$application:$version`: such as `12-1a2b3c4`. */
   readonly version: string
-  readonly commit?: string | undefined
+  readonly commit?: string
   /** Whose user builds. Default: that of this machine. */
-  readonly account?: string | undefined
+  readonly account?: string
   /** Repository of a registry, such as `registry.example/shop`, to which a container image is pushed. */
-  readonly repository?: string | undefined
+  readonly repository?: string
 }
 
 /** Fields of a stage that makes the image; its output `artifacts` begins with it. @param master `Builds.sourceServer` */

@@ -95,7 +95,7 @@ export interface BackendSettings {
   /** Longest time of one attempt of a task of the engine. Default: more than any of its calls may take. */
   readonly attemptMs?: number
   /** When the database was restored from a copy that may lack the last moments before. Default: it was not. */
-  readonly restoredAt?: number | undefined
+  readonly restoredAt?: number
   /** The version of the package. */
   readonly version?: string
 }

@@ -27,7 +27,7 @@ export interface AnalysisRequest {
   readonly progress: {
     readonly done: number
     readonly left: number
-    readonly lookback?: number | undefined
+    readonly lookback?: number
   }
 }
 

@@ -59,7 +59,7 @@ export interface StoredDefinitions {
   heldAtHand(id: string): readonly HeldPart[]
   /** @param wanted With a time in milliseconds, the version of that time; else the last one */
   snapshot(
-    wanted: { readonly id: string; readonly timestamp?: number | undefined },
+    wanted: { readonly id: string; readonly timestamp?: number },
     as: Caller,
   ): Promise<JsonObject | undefined>
 
@@ -112,8 +112,8 @@ export type VersionedKind = 'applications' | 'pipelines' | 'projects'
 export interface WantedTemplate {
   readonly id: string
   /** Either of them, or neither. */
-  readonly tag?: string | undefined
-  readonly digest?: string | undefined
+  readonly tag?: string
+  readonly digest?: string
 }
 
 export interface GivenTemplate extends WantedTemplate {

@@ -3,19 +3,19 @@ import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 
 export interface EventRecord {
   /** Default: a new one. */
-  readonly id?: string | undefined
+  readonly id?: string
   /** Type of the event. */
   readonly type: string
-  readonly source?: string | undefined
+  readonly source?: string
   /** Names, and nothing secret. */
   readonly summary: JsonObject
   /** An excerpt of it, without secrets. */
-  readonly payload?: JsonObject | undefined
+  readonly payload?: JsonObject
   /** Why it has failed, or why no trigger waits for it. */
-  readonly reason?: string | undefined
+  readonly reason?: string
   readonly hasFailed?: boolean
   /** Events with the same share cannot push out all others. Default: none. */
-  readonly share?: string | undefined
+  readonly share?: string
   readonly triggers: readonly TriggerOutcome[]
 }
 
@@ -28,17 +28,15 @@ export interface TriggerOutcome {
   /** The type of the trigger. */
   readonly trigger: string
   /** The run that was started. */
-  readonly executionId?: string | undefined
+  readonly executionId?: string
   /** Why nothing was started, or why the run could not begin, as a sentence. */
-  readonly reason?: string | undefined
+  readonly reason?: string
 }
 
 export function toOutcome(
   pipeline: JsonObject,
   trigger: JsonObject,
-  what:
-    | { readonly executionId: string; readonly reason?: string | undefined }
-    | { readonly reason: string },
+  what: { readonly executionId: string; readonly reason?: string } | { readonly reason: string },
 ): TriggerOutcome {
   return {
     application: textOf(pipeline['application']) ?? '',

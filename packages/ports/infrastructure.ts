@@ -134,7 +134,7 @@ export interface ArtifactName {
 
 export interface ArtifactDigests {
   /** Of the registry. */
-  readonly host?: string | undefined
+  readonly host?: string
   /** By version; those that can be read. */
   readonly digests: ReadonlyMap<string, string>
 }

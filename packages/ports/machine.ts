@@ -10,7 +10,7 @@ export interface ProviderHandle {
   /** Those of one application, without regard to case, or all. */
   serverGroups(
     application?: string,
-  ): readonly { readonly name: string; readonly buildInfo?: JsonObject | undefined }[]
+  ): readonly { readonly name: string; readonly buildInfo?: JsonObject }[]
   /** Undefined where it runs no builds. */
   readonly machine?: Machine
 }
@@ -62,7 +62,7 @@ export interface BuilderOrder {
   readonly timeLimitMs: number
   readonly memoryMb: number
   readonly diskMb: number
-  readonly processes?: number | undefined
+  readonly processes?: number
   /** Output that is kept. Default: 10 MiB. */
   readonly consoleBytes?: number
 }
@@ -104,7 +104,7 @@ export interface ProgramPlaces {
   /** Of the job that runs it. */
   readonly id: string
   readonly account: string
-  readonly cache?: string | undefined
+  readonly cache?: string
   /** Of the settings. */
   readonly readable: readonly string[]
   /** Sources, which may be in the data of Fairlead. */
@@ -131,8 +131,8 @@ export interface ImageDescription {
   /** Who made it of what, such as `{kind: 'upload', user}`. */
   readonly origin: JsonObject
   /** Accounts and regions that have it; undefined: all. An account has one image of a name and version. */
-  readonly accounts?: readonly string[] | undefined
-  readonly regions?: readonly string[] | undefined
+  readonly accounts?: readonly string[]
+  readonly regions?: readonly string[]
 }
 
 export interface MachineImage extends ImageDescription {

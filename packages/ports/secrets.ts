@@ -3,14 +3,14 @@
 /** Who uses secrets, and where; recorded for the list of uses. */
 export interface SecretUse {
   /** Its secrets may be used; undefined: those of no application. */
-  readonly application?: string | undefined
+  readonly application?: string
   /** Its secrets may be used too, unless the application has one of that name. */
-  readonly account?: string | undefined
+  readonly account?: string
   readonly user: string
   /** For people: `build web/main 7`, `stage Deploy of pipeline web/main`. Uses of the same place are counted together. */
   readonly place: string
   /** The run that has the value until it ends; as long as it does, a rotated secret names it. */
-  readonly run?: SecretRun | undefined
+  readonly run?: SecretRun
 }
 
 export interface SecretRun {

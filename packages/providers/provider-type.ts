@@ -118,7 +118,7 @@ export interface BakeQuery {
   readonly user: string
   readonly execution: string | undefined
   /** The application of the execution, whose secrets may be used. */
-  readonly application?: string | undefined
+  readonly application?: string
   readonly isRebake: boolean
 }
 

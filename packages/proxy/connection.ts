@@ -13,7 +13,7 @@ import type { SweepTimer, Swept } from './sweep.ts'
 export interface ConnectionTarget {
   readonly place: NetConnectOpts
   /** With TLS. */
-  readonly secure?: ConnectionOptions | undefined
+  readonly secure?: ConnectionOptions
 }
 
 export interface ConnectionBounds {

@@ -17,12 +17,12 @@ export function isStream(request: IncomingMessage): boolean {
 export interface BalancerRefusal {
   readonly status: number
   readonly text: string
-  readonly retryAfterSeconds?: number | undefined
+  readonly retryAfterSeconds?: number
   readonly closes: boolean
   /** Names and values in turn. */
   readonly headers?: readonly string[]
   /** HTML in place of the text. */
-  readonly page?: string | undefined
+  readonly page?: string
 }
 
 export function refuse(

@@ -14,7 +14,7 @@ export interface Entrance {
   /** Since the port is no longer wanted, in milliseconds of `performance.now()`. */
   readonly closesSince: number | undefined
   /** Undefined: the port belongs to the load balancer alone. */
-  readonly site?: SiteTerms | undefined
+  readonly site?: SiteTerms
 }
 
 /** What a front adds to a load balancer. */

@@ -4,14 +4,14 @@ import { Decrypter, Encrypter } from 'age-encryption'
 
 /** What encrypts: a passphrase, or public keys such as `age1…`. */
 export interface Lock {
-  readonly passphrase?: string | undefined
-  readonly recipients?: readonly string[] | undefined
+  readonly passphrase?: string
+  readonly recipients?: readonly string[]
 }
 
 /** What decrypts: a passphrase, or secret keys such as `AGE-SECRET-KEY-1…`. */
 export interface Key {
-  readonly passphrase?: string | undefined
-  readonly identities?: readonly string[] | undefined
+  readonly passphrase?: string
+  readonly identities?: readonly string[]
 }
 
 const firstLine = Buffer.from('age-encryption.org/')

@@ -4,12 +4,12 @@ export interface SourcePosition {
   /** A file, or `environment variable X`. */
   source: string
   /** From 1; undefined outside files. */
-  line?: number | undefined
+  line?: number
 }
 
 export interface Problem {
-  origin?: SourcePosition | undefined
-  key?: string | undefined
+  origin?: SourcePosition
+  key?: string
   message: string
 }
 

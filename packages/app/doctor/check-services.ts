@@ -105,7 +105,7 @@ export function notRunning(report: Reporter): Finding {
 export interface CheckedService {
   readonly service: ServiceName
   readonly address: ServiceAddress
-  readonly tls?: ServiceTls | undefined
+  readonly tls?: ServiceTls
 }
 
 async function checkHealth(

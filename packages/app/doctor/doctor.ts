@@ -42,7 +42,7 @@ export interface DoctorOptions {
   /** Address of the gateway as browsers see it, where the configuration does not say it. */
   readonly publicUrl: string | undefined
   /** From which a proxy in front connects. Default: one that the configuration trusts. */
-  readonly proxyAddress?: string | undefined
+  readonly proxyAddress?: string
   readonly timeouts?: Timeouts
   readonly now?: () => number
 }

@@ -4,7 +4,7 @@ import type { ServiceAddress, ServiceName } from '@fairlead/base/services/servic
 import { Upstreams } from '@fairlead/gateway/upstreams/upstreams.ts'
 
 export function openQuestions(
-  { okHttpClient: { tls } }: { readonly okHttpClient: { readonly tls?: ServiceTls | undefined } },
+  { okHttpClient: { tls } }: { readonly okHttpClient: { readonly tls?: ServiceTls } },
   services: Partial<Record<ServiceName, ServiceAddress>>,
   timeoutMs: number,
   maxAnswerBytes = 128 * 1024 * 1024,

@@ -37,10 +37,10 @@ export interface GatewayOptions {
   /** Reads the configuration again, for the few settings that count while the gateway runs. */
   reread?: () => Promise<Config>
   rereadMs?: number
-  startThread?: StartThread | undefined
+  startThread?: StartThread
   consoleDir?: URL
   builtInPlugins?: readonly BuiltInPlugin[]
-  connectionTimes?: Partial<ConnectionTimes> | undefined
+  connectionTimes?: Partial<ConnectionTimes>
   now?: () => number
 }
 

@@ -19,7 +19,7 @@ interface EmbeddingOptions
   /** Where every enabled service is. */
   readonly services: Partial<Record<ServiceName, ServiceAddress>>
   readonly version: string
-  readonly restoredAt?: number | undefined
+  readonly restoredAt?: number
 }
 
 /** The back ends of another process where the configuration names one, else those of this process, if there are any. */

@@ -21,7 +21,7 @@ import type { WorkerInput, WorkerMessage, WorkerOrder } from './worker.ts'
 
 export interface EmbeddedOptions extends Omit<WorkerInput, 'logLevel' | 'stateCounts'> {
   readonly log: FastifyBaseLogger
-  readonly startThread?: StartThread | undefined
+  readonly startThread?: StartThread
   /** The back ends listen, or do no more. */
   readonly onChanged?: (() => void) | undefined
   /** Rights may have changed. A request that changed them is answered when this has resolved. Never fails. */

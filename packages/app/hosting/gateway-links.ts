@@ -63,7 +63,7 @@ interface LinkOptions {
   readonly begin: LinkBegin
   readonly observe: () => BackendState
   /** When the lease ends unless it is renewed, in milliseconds since the epoch. */
-  readonly leaseEnd?: Float64Array | undefined
+  readonly leaseEnd?: Float64Array
 }
 
 export interface GatewayLinks {

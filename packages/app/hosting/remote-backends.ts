@@ -19,7 +19,7 @@ import {
 
 interface RemoteOptions {
   readonly place: RemotePlace
-  readonly tls?: ServiceTls | undefined
+  readonly tls?: ServiceTls
   /** Whether this gateway checks permissions. */
   readonly authorization: boolean
   readonly log: FastifyBaseLogger

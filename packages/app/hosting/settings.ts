@@ -79,8 +79,8 @@ export interface BackendSurroundings extends SharedValues {
   /** The directory that a relative `data.dir` starts from. */
   readonly cwd: string
   /** Addresses of the web UIs, as far as the configuration has them. */
-  readonly deckUrl?: string | undefined
-  readonly consoleUrl?: string | undefined
+  readonly deckUrl?: string
+  readonly consoleUrl?: string
 }
 
 export function toBackendSettings(

@@ -33,7 +33,7 @@ export interface WorkerInput {
   embedded: readonly string[]
   /** Base URLs of the services that are not embedded. */
   services: Partial<Record<ServiceName, string>>
-  serviceTls?: ServiceTls | undefined
+  serviceTls?: ServiceTls
   settings: BackendSettings
   logLevel: string
   /** Whether calls carry the trace context of the request that causes them. */
@@ -41,15 +41,15 @@ export interface WorkerInput {
   /** Counts changes of everything. */
   stateCounts: SharedArrayBuffer
   /** Where gateways in other processes are served. */
-  listener?: BackendListener | undefined
+  listener?: BackendListener
   /** When the lease ends unless it is renewed, in milliseconds since the epoch; shared. Undefined: there is none. */
-  leaseEnd?: Float64Array | undefined
+  leaseEnd?: Float64Array
   /** The lease by which this engine may write; its term does not change meanwhile. */
-  lease?: LeaseState | undefined
+  lease?: LeaseState
   /** Whether Litestream keeps a copy. */
   isCopied?: boolean
   /** Milliseconds since the epoch until which the copy has everything. */
-  copiedUntil?: number | undefined
+  copiedUntil?: number
 }
 
 /** Messages of the worker: it listens, the state that the gateway asked for, nothing new begins, a change of permissions, a log record as JSON. */

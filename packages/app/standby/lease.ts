@@ -11,10 +11,10 @@ export interface LeaseRecord {
   /** Rises by one whenever the holder changes. */
   readonly term: number
   /** The last term whose holder has written in its directory. */
-  readonly written?: number | undefined
-  readonly copy?: string | undefined
+  readonly written?: number
+  readonly copy?: string
   /** The holder has ended in order, so no standby needs to wait. */
-  readonly released?: boolean | undefined
+  readonly released?: boolean
 }
 
 export interface StoredLease {

@@ -36,11 +36,11 @@ export interface Cause {
 
 /** How what wrote the output has ended. */
 export interface Ending {
-  readonly exitCode?: number | undefined
+  readonly exitCode?: number
   /** Name of a signal, such as `SIGKILL`. */
-  readonly signal?: string | undefined
+  readonly signal?: string
   /** The system has ended it for its memory. */
-  readonly isOutOfMemory?: boolean | undefined
+  readonly isOutOfMemory?: boolean
   /** What Fairlead or an orchestrator knows of the end, such as its own time limit: it precedes the exit. */
   readonly reason?: { readonly text: string; readonly kind: CauseKind } | undefined
 }

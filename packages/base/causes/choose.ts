@@ -16,7 +16,7 @@ interface Choice {
   readonly ending: Ending
   readonly tests: Cause['tests']
   readonly mask?: ((text: string) => string) | undefined
-  readonly tool?: string | undefined
+  readonly tool?: string
 }
 
 type CandidateClass = 'S' | 'B' | 'M' | 'X' | 'C' | 'H' | 'W'
@@ -30,7 +30,7 @@ interface Candidate {
   readonly text: string
   readonly kind: CauseKind | undefined
   /** The line whose place counts, if it is another. */
-  readonly header?: Line | undefined
+  readonly header?: Line
 }
 
 /** Lines after a header that may belong to it. */

@@ -39,7 +39,7 @@ interface ReaderOptions {
   /** Replaces values of secrets in a text. */
   readonly mask?: ((text: string) => string) | undefined
   /** The tool, where the command is known to be one. */
-  readonly tool?: string | undefined
+  readonly tool?: string
 }
 
 export class CauseReader {

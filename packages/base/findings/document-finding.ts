@@ -11,7 +11,7 @@ export interface DocumentFinding {
   /** Where in the document: `stages[2].type`, `spinnaker.yml:12: services.echo`; empty for the document as a whole. */
   readonly place: string
   /** Name of the stage, of a definition. */
-  readonly stage?: string | undefined
+  readonly stage?: string
   /** Sentences: what is wrong, what would happen, and what to write instead. */
   readonly message: string
   /** Part of what is stored is held back until a user with the right releases it. */

@@ -19,8 +19,8 @@ export const noMoniker: Moniker = {
 
 export interface NameParts {
   readonly app: string
-  readonly stack?: string | undefined
-  readonly detail?: string | undefined
+  readonly stack?: string
+  readonly detail?: string
 }
 
 const pushPattern = /^(.+)-v(\d{3,6})$/

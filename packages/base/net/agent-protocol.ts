@@ -12,7 +12,7 @@ export interface DesiredState {
   readonly instances: readonly DesiredInstance[]
   readonly loadBalancers: readonly DesiredLoadBalancer[]
   /** Undefined: there is no front. */
-  readonly fronts?: DesiredFronts | undefined
+  readonly fronts?: DesiredFronts
 }
 
 /** A process that keeps running, or a command that runs once. An instance that is no longer listed is stopped and removed. */
@@ -42,9 +42,9 @@ export interface Program {
   /** Undefined: the agent's own user. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined
   readonly limits: ProgramLimits
-  readonly volumes?: ProgramVolumes | undefined
+  readonly volumes?: ProgramVolumes
   /** Undefined: the command is the program. Otherwise it is podman or docker, which runs a container of this name in the foreground. */
-  readonly container?: ProgramContainer | undefined
+  readonly container?: ProgramContainer
 }
 
 export interface ProgramContainer {
@@ -81,9 +81,9 @@ export type ProbeTarget = {
       readonly kind: 'http'
       readonly path: string
       /** Ready while the answer has it; undefined: while its status is below 400. */
-      readonly status?: number | undefined
+      readonly status?: number
       /** Header `Host`; undefined: the address. */
-      readonly hostHeader?: string | undefined
+      readonly hostHeader?: string
     }
 )
 export type Probe = ProbeTarget & { readonly intervalMs: number }
@@ -132,12 +132,12 @@ export interface FrontSite {
   readonly redirects: readonly FrontRedirect[]
   readonly limits: FrontLimits
   /** Networks in CIDR notation that may ask for it; undefined: all. */
-  readonly allowedSources?: readonly string[] | undefined
+  readonly allowedSources?: readonly string[]
   /** Text is compressed where the client takes it; `brotli` means both. */
-  readonly compress?: 'gzip' | 'brotli' | undefined
+  readonly compress?: 'gzip' | 'brotli'
   readonly hsts?: { readonly maxAgeSeconds: number; readonly subdomains: boolean } | undefined
   /** HTML in place of the text of a 503 that the front gives itself. */
-  readonly errorPage?: string | undefined
+  readonly errorPage?: string
 }
 
 export interface FrontRule {
@@ -165,7 +165,7 @@ export interface FrontLimits {
   /** For a WebSocket on which nothing moves. */
   readonly websocketMs: number
   /** For connections of an instance that is out of service; undefined: as load balancers have it. */
-  readonly drainMs?: number | undefined
+  readonly drainMs?: number
 }
 
 /** PEM files, chosen by the name that the client asks for. */
@@ -175,7 +175,7 @@ export interface DesiredCertificate {
   readonly certificateFile: string
   readonly keyFile: string
   /** The files may change; otherwise, another content has other names. */
-  readonly isWatched?: true | undefined
+  readonly isWatched?: true
 }
 
 /** Challenges of an ACME authority that are open. */
@@ -204,7 +204,7 @@ export interface DesiredMember {
   /** False: no new requests; running ones end. */
   readonly inService: boolean
   /** The share of its server group; undefined: it takes a part of the requests that belong to no share. */
-  readonly share?: TrafficShare | undefined
+  readonly share?: TrafficShare
 }
 
 export interface TrafficShare {

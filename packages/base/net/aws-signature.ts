@@ -4,7 +4,7 @@ import { createHmac, hash } from 'node:crypto'
 export interface AwsCredentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  readonly sessionToken?: string | undefined
+  readonly sessionToken?: string
 }
 
 export interface Signing {

@@ -27,20 +27,20 @@ export interface Call {
   readonly method: string
   readonly url: URL
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-  readonly body?: string | Buffer | undefined
+  readonly body?: string | Buffer
   /** Ends the call. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: AbortSignal
   /** Of the whole call. */
   readonly timeoutMs: number
   /** Without a byte. Default: `timeoutMs`. */
   readonly idleMs?: number
   /** Of the body. */
   readonly maxBytes: number
-  readonly tls?: ConnectionOptions | undefined
+  readonly tls?: ConnectionOptions
   /** Resolves the host, and may refuse its addresses with a `CallError`. */
   readonly lookup?: LookupFunction
   /** Keeps connections. Default: a connection of its own. */
-  readonly agent?: http.Agent | undefined
+  readonly agent?: http.Agent
 }
 
 export interface Answer {

@@ -5,7 +5,7 @@ import type { Duplex, Writable } from 'node:stream'
 export interface ExecRequest {
   readonly command: readonly string[]
   /** Undefined: streams without a terminal. */
-  readonly terminal?: TerminalSize | undefined
+  readonly terminal?: TerminalSize
 }
 
 export interface TerminalSize {
@@ -24,7 +24,7 @@ export type ExecInput =
 export type ExecOutput =
   | { readonly kind: 'stdout' | 'stderr'; readonly bytes: Buffer }
   /** `code` as a shell reports it: 128 and its number for a signal. */
-  | { readonly kind: 'exit'; readonly code: number; readonly reason?: string | undefined }
+  | { readonly kind: 'exit'; readonly code: number; readonly reason?: string }
 
 /** A program that runs for a client. */
 export interface ExecConnection {

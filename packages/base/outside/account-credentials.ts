@@ -33,12 +33,12 @@ export const artifactTokenKeys = {
 }
 
 export interface AccountCredentials extends OutsideAccount {
-  readonly username?: string | undefined
-  readonly password?: string | undefined
-  readonly usernamePasswordFile?: string | undefined
-  readonly token?: string | undefined
-  readonly tokenFile?: string | undefined
-  readonly hosts?: readonly string[] | undefined
+  readonly username?: string
+  readonly password?: string
+  readonly usernamePasswordFile?: string
+  readonly token?: string
+  readonly tokenFile?: string
+  readonly hosts?: readonly string[]
 }
 
 /** Credentials without a list of hosts are worth a line. */

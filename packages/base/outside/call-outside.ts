@@ -20,7 +20,7 @@ export interface OutsideRequest {
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body: string | undefined
   /** Ends the call. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: AbortSignal
 }
 
 export interface OutsideAnswer extends Answer {

@@ -30,9 +30,9 @@ export const sshKeys = {
 }
 
 export interface GitAccount extends AccountCredentials {
-  readonly sshPrivateKeyFilePath?: string | undefined
-  readonly sshKnownHostsFilePath?: string | undefined
-  readonly sshTrustUnknownHosts?: boolean | undefined
+  readonly sshPrivateKeyFilePath?: string
+  readonly sshKnownHostsFilePath?: string
+  readonly sshTrustUnknownHosts?: boolean
 }
 
 export interface GitAccess {

@@ -30,7 +30,7 @@ export const gitEnvironment: Readonly<Record<string, string>> = {
  */
 export async function fetchCommit(
   git: (...args: string[]) => Promise<unknown>,
-  { url, revision = 'HEAD' }: { readonly url: string; readonly revision?: string | undefined },
+  { url, revision = 'HEAD' }: { readonly url: string; readonly revision?: string },
 ): Promise<string> {
   try {
     await git('fetch', '--quiet', '--depth', '1', '--no-tags', '--end-of-options', url, revision)

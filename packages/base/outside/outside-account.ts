@@ -27,7 +27,7 @@ export const useKeys = {
 export interface OutsideAccount {
   readonly name: string
   readonly permissions?: z.infer<typeof usePermissions>
-  readonly requiredGroupMembership?: readonly string[] | undefined
+  readonly requiredGroupMembership?: readonly string[]
 }
 
 /** Roles that may use the account; undefined: it names none. */

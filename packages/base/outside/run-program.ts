@@ -26,7 +26,7 @@ interface ProgramRun extends Pick<Confinement, 'network' | 'readOnly'> {
   /** Of the folder. */
   readonly maxFolderBytes?: number
   /** Ends the program early. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: AbortSignal
 }
 
 type ProgramFault =

@@ -51,7 +51,7 @@ export const backendPlaceKeys = settings({
 export interface RemotePlace {
   /** Without trailing slash; calls go to the one that answers. */
   readonly baseUrls: readonly string[]
-  readonly key?: string | undefined
+  readonly key?: string
 }
 
 /** Where `fairlead backends` listens, and whom it serves. */
@@ -59,9 +59,9 @@ export interface BackendListener {
   readonly address: string
   readonly port: number
   /** What every call has to show; undefined where client certificates are demanded. */
-  readonly key?: string | undefined
+  readonly key?: string
   /** Undefined: plain HTTP. With authorities, every client has to show a certificate of theirs. */
-  readonly tls?: ServiceTls | undefined
+  readonly tls?: ServiceTls
 }
 
 export function toBackendPlace(

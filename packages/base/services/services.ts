@@ -43,7 +43,7 @@ export type ServiceAddress =
       kind: 'external'
       baseUrl: string
       /** All addresses, where there are several; calls go to those that answer. */
-      baseUrls?: readonly string[] | undefined
+      baseUrls?: readonly string[]
     }
   | { kind: 'embedded'; service: EmbeddableService; socketPath: string; remote?: undefined }
   | { kind: 'embedded'; service: EmbeddableService; remote: RemotePlace; socketPath?: undefined }

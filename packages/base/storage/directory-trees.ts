@@ -31,7 +31,7 @@ interface ToolOptions {
   /** Its name must be safe from the user: he may change what is in it, not what it is in. */
   readonly cwd: string
   /** Undefined: the user of this process. */
-  readonly user?: FileUser | undefined
+  readonly user?: FileUser
   readonly timeoutMs?: number
 }
 

@@ -3,7 +3,7 @@
 export interface StoredRecord {
   readonly content: string
   /** From then on the store does not know it. Undefined: never. */
-  readonly endsAtMs?: number | undefined
+  readonly endsAtMs?: number
 }
 
 export interface NewRecord extends StoredRecord {

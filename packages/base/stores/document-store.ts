@@ -51,7 +51,7 @@ export interface Collection {
   /** Under what else documents are found; stored with them. */
   readonly marks?: DocumentMarks
   /** So many of the newest versions of each document are kept; undefined: all. */
-  readonly keptVersions?: number | undefined
+  readonly keptVersions?: number
 }
 
 export interface DocumentMarks {

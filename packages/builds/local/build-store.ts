@@ -43,20 +43,20 @@ export interface LocalBuild {
   readonly user: string
   /** Milliseconds since the epoch. */
   readonly createdMs: number
-  readonly startedMs?: number | undefined
-  readonly endedMs?: number | undefined
-  readonly result?: BuildResult | undefined
+  readonly startedMs?: number
+  readonly endedMs?: number
+  readonly result?: BuildResult
   /** Why it has not succeeded, for people. */
-  readonly reason?: string | undefined
+  readonly reason?: string
   /** The line of its log that says why. */
-  readonly cause?: Cause | undefined
-  readonly description?: string | undefined
-  readonly commit?: BuildCommit | undefined
-  readonly tests?: TestCounts | undefined
-  readonly files?: readonly ArchivedFile[] | undefined
-  readonly containerImages?: BuildReport['containerImages'] | undefined
+  readonly cause?: Cause
+  readonly description?: string
+  readonly commit?: BuildCommit
+  readonly tests?: TestCounts
+  readonly files?: readonly ArchivedFile[]
+  readonly containerImages?: BuildReport['containerImages']
   /** `NAME:VERSION` of the image that the programs of this machine can have. */
-  readonly image?: string | undefined
+  readonly image?: string
   /** What the image is to be called, once the build runs. */
   readonly imageName?: { readonly name: string; readonly version: string } | undefined
   /** Of its cache. */
@@ -73,7 +73,7 @@ export interface BuildCommit {
   readonly sha1: string
   readonly branch: string | undefined
   readonly committer: string
-  readonly email?: string | undefined
+  readonly email?: string
   readonly message: string
   readonly timestampMs: number
   readonly remoteUrl: string

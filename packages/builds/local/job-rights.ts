@@ -10,7 +10,7 @@ import { openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
 
 /** A job or build; one without an application belongs to all users. */
 export interface OwnedJob {
-  readonly application?: string | undefined
+  readonly application?: string
 }
 
 export interface OwnedRun extends OwnedJob {

@@ -33,7 +33,7 @@ export interface BuildPlan {
   /** Folder of the checkout that becomes an image. */
   readonly imageFrom: string | undefined
   /** Of the image of an uploaded folder, which is moved there. */
-  readonly imageDefaults?: ImageDefaults | undefined
+  readonly imageDefaults?: ImageDefaults
   readonly bounds: { readonly maxFiles: number; readonly maxFileBytes: number }
 }
 

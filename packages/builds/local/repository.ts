@@ -23,7 +23,7 @@ export interface FetchedCommit {
   readonly branch: string | undefined
   readonly committer: string
   /** Of the author. */
-  readonly email?: string | undefined
+  readonly email?: string
   readonly message: string
   /** Milliseconds since the epoch. */
   readonly timestampMs: number

@@ -20,8 +20,8 @@ export const hostKeys = {
 }
 
 interface HostKeys extends z.output<z.ZodObject<typeof hostKeys>> {
-  readonly keyStore?: string | undefined
-  readonly keyStorePassword?: string | undefined
+  readonly keyStore?: string
+  readonly keyStorePassword?: string
 }
 
 /** Plain data, for the worker thread. */

@@ -17,11 +17,11 @@ export interface AnalysisOrder {
   readonly application: string
   readonly parentPipelineExecutionId: string
   /** Undefined for a configuration that came with the request. */
-  readonly configId?: string | undefined
+  readonly configId?: string
   readonly config: JsonObject
   /** `scopes` and `thresholds`, as they came. */
   readonly request: JsonObject
-  readonly metricsAccountName?: string | undefined
+  readonly metricsAccountName?: string
   readonly user: string
   /** Headers of the user, for calls to other services. */
   readonly identity: Readonly<Record<string, string>>

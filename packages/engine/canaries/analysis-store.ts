@@ -53,8 +53,8 @@ export interface Analysis {
 }
 
 export interface AnalysisOutcome {
-  readonly result?: JsonObject | undefined
-  readonly exception?: JsonObject | undefined
+  readonly result?: JsonObject
+  readonly exception?: JsonObject
 }
 
 export interface Measurements {
@@ -146,7 +146,7 @@ interface EndedAnalysis {
   readonly status: Exclude<AnalysisStatus, 'RUNNING'>
   readonly endedMs: number
   readonly outcome: AnalysisOutcome
-  readonly measurements?: Measurements | undefined
+  readonly measurements?: Measurements
 }
 
 function prepareStatements(db: BackendContext['db']) {

@@ -7,7 +7,7 @@ import type { JudgedMetric } from './judge/judge.ts'
 export function findRareEvents({
   metrics,
 }: {
-  readonly metrics?: readonly JudgedMetric[] | null | undefined
+  readonly metrics?: readonly JudgedMetric[] | null
 }): DocumentFinding[] {
   return (metrics ?? []).flatMap(({ name, analysisConfigurations }, index) => {
     const at = (key: string) => fieldAt(analysisConfigurations, 'canary', key)

@@ -50,23 +50,23 @@ export interface StoredEvent {
   readonly source: string
   readonly outcome: EventOutcome
   readonly summary: JsonObject
-  readonly payload?: JsonObject | undefined
-  readonly reason?: string | undefined
-  readonly share?: string | undefined
+  readonly payload?: JsonObject
+  readonly reason?: string
+  readonly share?: string
   readonly triggers: readonly TriggerOutcome[]
 }
 
 export interface EventFilter {
   /** Only what concerns its pipelines. */
-  readonly application?: string | undefined
+  readonly application?: string
   /** Name or id; only together with an application. */
-  readonly pipeline?: string | undefined
-  readonly type?: string | undefined
-  readonly outcome?: EventOutcome | undefined
+  readonly pipeline?: string
+  readonly type?: string
+  readonly outcome?: EventOutcome
   /** Milliseconds since the epoch. */
-  readonly fromMs?: number | undefined
+  readonly fromMs?: number
   /** Events before the one with this id. */
-  readonly before?: string | undefined
+  readonly before?: string
   readonly limit: number
 }
 

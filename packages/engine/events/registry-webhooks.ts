@@ -28,9 +28,9 @@ export interface PushedImage {
   readonly registry: string | undefined
   readonly repository: string | undefined
   readonly tag: string | undefined
-  readonly digest?: string | undefined
+  readonly digest?: string
   /** The same when it is reported again. */
-  readonly delivery?: string | undefined
+  readonly delivery?: string
 }
 
 type ReadImages = (payload: JsonObject) => PushedImage[]

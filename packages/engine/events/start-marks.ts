@@ -89,9 +89,9 @@ export class StartMarks {
 }
 
 interface EventMarks {
-  readonly delivery?: string | undefined
-  readonly push?: string | undefined
-  readonly digest?: string | undefined
+  readonly delivery?: string
+  readonly push?: string
+  readonly digest?: string
 }
 
 /** Names of the delivery, and of the push. A delivery may bring several refs or images. */

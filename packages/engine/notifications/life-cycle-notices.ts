@@ -112,7 +112,7 @@ interface NoticeOccasion {
   readonly stage?: { readonly id: string; readonly name: string } | undefined
   readonly subject: string
   /** Follows the subject. */
-  readonly details?: string | undefined
+  readonly details?: string
 }
 
 const phaseWords: Readonly<Record<string, { phase: NoticePhase; word: string }>> = {
@@ -258,7 +258,7 @@ function oneLine(text: string): string {
 interface LinkPlace {
   readonly application: string
   readonly executionId: string
-  readonly stageId?: string | undefined
+  readonly stageId?: string
 }
 
 export function linkTo(

@@ -97,10 +97,7 @@ export class DeliveryError extends Error {
 
   constructor(
     message: string,
-    {
-      isFinal = false,
-      retryAfterMs,
-    }: { isFinal?: boolean; retryAfterMs?: number | undefined } = {},
+    { isFinal = false, retryAfterMs }: { isFinal?: boolean; retryAfterMs?: number } = {},
   ) {
     super(message)
     this.isFinal = isFinal

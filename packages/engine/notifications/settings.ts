@@ -24,7 +24,7 @@ export const NotificationKeys = z.strictObject({
 export interface NotificationServiceSettings {
   /** Settings of the kinds that are switched on, by their ids. */
   readonly types: Readonly<Record<string, object>>
-  readonly links?: LinkTarget | undefined
+  readonly links?: LinkTarget
 }
 
 export interface LinkTarget {
@@ -38,8 +38,8 @@ export function toNotificationSettings(
   keys: object,
   report: SettingsReport,
   known: SharedValues & {
-    readonly deckUrl?: string | undefined
-    readonly consoleUrl?: string | undefined
+    readonly deckUrl?: string
+    readonly consoleUrl?: string
   } = {},
 ): NotificationServiceSettings {
   const deckUrl = linkKeys.read(keys).baseUrl ?? known.deckUrl

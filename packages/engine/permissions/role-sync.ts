@@ -15,7 +15,7 @@ interface SyncOutcome {
   /** Every known user with the roles before and after. */
   readonly users: ReadonlyMap<string, readonly HeldRole[]>
   /** Why roles stayed as they were, for some or all. */
-  readonly problem?: string | undefined
+  readonly problem?: string
 }
 
 interface RoleSyncOptions {

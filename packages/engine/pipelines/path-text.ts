@@ -18,7 +18,7 @@ export class PathArgument {
 export interface PathText {
   /** As RFC 9535 takes it. */
   readonly query: string
-  readonly call?: PathCall | undefined
+  readonly call?: PathCall
 }
 
 export class PathError extends Error {}

@@ -43,7 +43,7 @@ export interface SecretEntry extends SecretVersion {
 
 export interface NewSecret {
   readonly value: string
-  readonly note?: string | undefined
+  readonly note?: string
   readonly user: string
 }
 

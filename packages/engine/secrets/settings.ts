@@ -91,9 +91,9 @@ type SecretKeyValues = SettingsOf<typeof secretKeys>
 
 export interface SecretSettings {
   /** Absolute; undefined: beside the database. */
-  readonly keyFile?: string | undefined
-  readonly files?: SecretKeyValues['files'] | undefined
-  readonly vault?: VaultSettings | undefined
+  readonly keyFile?: string
+  readonly files?: SecretKeyValues['files']
+  readonly vault?: VaultSettings
 }
 
 export type VaultLogin =
@@ -107,7 +107,7 @@ export interface VaultSettings
   readonly address: string
   readonly login: VaultLogin
   /** PEM. */
-  readonly authorities?: string | undefined
+  readonly authorities?: string
 }
 
 export function toSecretSettings(

@@ -7,29 +7,29 @@ export type AuditDecision = 'begun' | 'allowed' | 'refused' | 'failed' | 'interr
 export interface AuditEvent {
   readonly kind: 'change' | 'read' | 'refusal' | 'login' | 'logout' | 'token' | 'audit'
   readonly atMs: number
-  readonly user?: string | undefined
-  readonly login?: string | undefined
-  readonly token?: string | undefined
-  readonly address?: string | undefined
-  readonly requestId?: string | undefined
-  readonly method?: string | undefined
-  readonly operation?: string | undefined
+  readonly user?: string
+  readonly login?: string
+  readonly token?: string
+  readonly address?: string
+  readonly requestId?: string
+  readonly method?: string
+  readonly operation?: string
   /** As the request spells it; of a change to several, all of them, with commas between. */
-  readonly application?: string | undefined
+  readonly application?: string
   /** What it is about: values of the path by name, of a change also what its query and body name. */
   readonly resource?: Readonly<Record<string, string>> | undefined
   readonly decision: AuditDecision
-  readonly status?: number | undefined
-  readonly error?: string | undefined
+  readonly status?: number
+  readonly error?: string
   /** Why credentials were refused, or which right the user lacks; of an event about the log itself, what happened. */
-  readonly reason?: string | undefined
+  readonly reason?: string
   readonly upstream?:
     | readonly { readonly service: string; readonly status: number | undefined }[]
     | undefined
   /** Joins `begun` with the record of how it ended. */
-  readonly change?: string | undefined
-  readonly repeated?: number | undefined
-  readonly lost?: number | undefined
+  readonly change?: string
+  readonly repeated?: number
+  readonly lost?: number
 }
 
 export interface AuditRecord extends Omit<AuditEvent, 'atMs'> {
@@ -41,21 +41,21 @@ export interface AuditRecord extends Omit<AuditEvent, 'atMs'> {
 }
 
 export interface AuditQuery {
-  readonly kind?: string | undefined
-  readonly address?: string | undefined
-  readonly user?: string | undefined
-  readonly operation?: string | undefined
-  readonly application?: string | undefined
-  readonly decision?: string | undefined
-  readonly fromMs?: number | undefined
-  readonly toMs?: number | undefined
-  readonly before?: number | undefined
+  readonly kind?: string
+  readonly address?: string
+  readonly user?: string
+  readonly operation?: string
+  readonly application?: string
+  readonly decision?: string
+  readonly fromMs?: number
+  readonly toMs?: number
+  readonly before?: number
   readonly limit: number
 }
 
 export interface AuditPage {
   readonly records: AuditRecord[]
-  readonly next?: number | undefined
+  readonly next?: number
 }
 
 export function matchesQuery(record: AuditRecord, query: AuditQuery): boolean {

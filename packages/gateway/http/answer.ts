@@ -124,7 +124,7 @@ function overlaps(own: AnswerHeaders, shared: Readonly<Record<string, string>>):
 }
 
 export interface Validation {
-  readonly tag?: string | undefined
+  readonly tag?: string
   readonly browserCache: boolean
 }
 

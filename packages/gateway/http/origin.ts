@@ -71,9 +71,9 @@ class DerivedOrigin implements RequestOrigin {
 export interface RawRequest {
   readonly headers: IncomingHttpHeaders
   readonly socket: {
-    readonly remoteAddress?: string | undefined
-    readonly localAddress?: string | undefined
-    readonly localPort?: number | undefined
+    readonly remoteAddress?: string
+    readonly localAddress?: string
+    readonly localPort?: number
     readonly encrypted?: boolean
   }
 }

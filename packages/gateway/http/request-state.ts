@@ -40,7 +40,7 @@ export type AuditNote =
       readonly method: string
       readonly reason: string
       /** Whom the credentials name, where there is such a user. Anything else may be a password in the wrong place. */
-      readonly user?: string | undefined
+      readonly user?: string
       readonly failed?: boolean
     }
 
@@ -60,7 +60,7 @@ export class RequestState {
   span?: RequestSpan
   errorCode?: string
   /** The right that the user lacks, where that is the error. */
-  missing?: string | undefined
+  missing?: string
   /** Application that the request is about, for the identity header, where an operation has found out. */
   application: string | undefined = undefined
   operation: string | undefined = undefined

@@ -37,7 +37,7 @@ interface RedisCountersOptions {
   redis: Redis
   log: FastifyBaseLogger
   /** Counts while Redis is unavailable; without it, no request is limited then. */
-  fallback?: Counters | undefined
+  fallback?: Counters
   onUncounted: () => void
 }
 

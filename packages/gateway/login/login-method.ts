@@ -28,7 +28,7 @@ export type LoginOutcome =
       /** For the log; never shown to the client, and never the credential. */
       reason: string
       /** Whom the credentials name, only if there is such a user. */
-      user?: string | undefined
+      user?: string
       /** Answers protected paths; it says what is wrong with the credentials, as far as their sender may know. */
       error?: GatewayError
       /** Browsers add such credentials by themselves: one that opens a page is sent to the login page all the same. */
@@ -96,7 +96,7 @@ export interface LoginMethod {
   mount?(server: FastifyInstance, ending: LoginEnding): void
   prepareStart?(): Promise<StartSteps>
   /** The users that Fairlead keeps for this method; undefined where a directory, a provider or the configuration has them. */
-  readonly users?: FormUsers | undefined
+  readonly users?: FormUsers
   /** Forgets the wrong passwords of a user, who need not wait any more. @throws {Error} as SQLite, Redis */
   unlock?(username: string): Promise<void>
 }
@@ -112,7 +112,7 @@ export interface CompletedLogin {
   readonly user: User
   readonly credentialStamp?: string
   readonly nameCase?: NameCase
-  readonly path?: string | undefined
+  readonly path?: string
   readonly onSession?: () => Promise<void>
 }
 

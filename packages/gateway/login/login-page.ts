@@ -30,7 +30,7 @@ export type LoginNotice = keyof typeof notices
 
 export interface PageNotice {
   readonly notice: LoginNotice
-  readonly minutes?: number | undefined
+  readonly minutes?: number
 }
 
 export interface PageOptions extends Site {

@@ -11,7 +11,7 @@ export interface SwitchPositions {
 interface SwitchOptions {
   positions: SwitchPositions
   reread: () => Promise<SwitchPositions>
-  intervalMs?: number | undefined
+  intervalMs?: number
   log: FastifyBaseLogger
 }
 

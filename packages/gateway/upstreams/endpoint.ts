@@ -18,8 +18,8 @@ export interface CallBounds {
   /** Longest wait for the headers of an answer, between two pieces of its body, and for a free connection; 0: without limit. */
   readTimeoutMs: number
   /** Instead of the read timeout, for the answer to a change, and to a list over everything; 0: without limit. */
-  changeTimeoutMs?: number | undefined
-  listTimeoutMs?: number | undefined
+  changeTimeoutMs?: number
+  listTimeoutMs?: number
   maxConnections: number
   /** Calls that wait for one of these connections; more are refused, so that a dead service costs bounded memory. */
   maxWaiting: number
@@ -28,13 +28,13 @@ export interface CallBounds {
 interface EndpointOptions extends CallBounds {
   service: ServiceName
   baseUrl: string
-  socketPath?: string | undefined
-  backendKey?: string | undefined
+  socketPath?: string
+  backendKey?: string
   keepAliveMs: number
   sweep: SweepTimer
   /** Certificate and authorities for an address with https, instead of those of Node. */
-  secureContext?: SecureContext | undefined
-  circuit?: CircuitSettings | undefined
+  secureContext?: SecureContext
+  circuit?: CircuitSettings
   changed: (endpoint: Endpoint, state: CircuitState, cause?: unknown) => void
 }
 

@@ -39,8 +39,8 @@ export interface ServiceTraits {
 
 export interface ServicePlace {
   readonly baseUrls: readonly string[]
-  readonly socketPath?: string | undefined
-  readonly backendKey?: string | undefined
+  readonly socketPath?: string
+  readonly backendKey?: string
   readonly comesBack: boolean
 }
 

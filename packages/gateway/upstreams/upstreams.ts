@@ -46,13 +46,13 @@ interface UpstreamSettings {
   keepAliveMs: number
   maxAnswerBytes: number
   circuit?: CircuitSettings | false
-  tls?: ServiceTls | undefined
+  tls?: ServiceTls
 }
 
 export interface UpstreamSurroundings {
   /** A call is over; `status` is undefined when no answer came. */
-  observe?: Metrics['upstreamAnswered'] | undefined
-  startCall?: StartCall | undefined
+  observe?: Metrics['upstreamAnswered']
+  startCall?: StartCall
   /** A call is repeated, or would have been if the budget of the service allowed it. */
   onRetry?: ((service: ServiceName, result: 'retried' | 'over-budget') => void) | undefined
   onCircuit?: ((change: CircuitChange) => void) | undefined
@@ -87,7 +87,7 @@ const comebackConnectMs = 1000
 
 interface CallFailure {
   readonly error?: unknown
-  readonly status?: number | undefined
+  readonly status?: number
   readonly method: string
   /** From 1; infinite: there cannot be another one. */
   readonly attempt: number

@@ -16,7 +16,7 @@ export interface WholeAnswer {
 }
 
 export interface AnswerBounds {
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: AbortSignal
   /** Called for each informational response, and for each piece of the body with the bytes so far. @returns what ends the call */
   readonly check?: (progress: 'informational' | number) => Error | undefined
 }

@@ -262,7 +262,7 @@ function toHealth(
 
 function toRelease(release: AppValues['release']): ReleaseHere | undefined {
   if (release?.command === undefined) return undefined
-  const { timeout } = release as { timeout?: number | undefined }
+  const { timeout } = release as { timeout?: number }
   return { command: release.command, timeoutMs: timeout ?? 10 * minute }
 }
 

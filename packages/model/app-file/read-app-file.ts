@@ -11,7 +11,7 @@ export const appFilePath = '.fairlead/app.yml'
 
 export interface AppFileProblem extends DocumentProblem {
   /** The known key that was probably meant. */
-  readonly nearest?: string | undefined
+  readonly nearest?: string
 }
 
 export type AppFileResult =

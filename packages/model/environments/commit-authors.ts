@@ -15,7 +15,7 @@ export const toAuthor = shape({
   login: [textOf, 'login', 'username'],
 })
 
-export type CommitAuthor = { readonly [key in 'name' | 'email' | 'login']?: string | undefined }
+export type CommitAuthor = { readonly [key in 'name' | 'email' | 'login']?: string }
 
 export function distinctAuthors(authors: readonly CommitAuthor[]): CommitAuthor[] {
   const keyOf = ({ name, email, login }: CommitAuthor) => email ?? login ?? name

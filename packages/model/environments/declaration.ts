@@ -166,9 +166,9 @@ export interface Environment {
   readonly name: string
   readonly accounts: readonly string[]
   /** Undefined, here and below: all. */
-  readonly regions?: readonly string[] | undefined
-  readonly clusters?: readonly string[] | undefined
-  readonly mayPromote?: readonly string[] | undefined
+  readonly regions?: readonly string[]
+  readonly clusters?: readonly string[]
+  readonly mayPromote?: readonly string[]
   readonly constraints: readonly Constraint[]
 }
 
@@ -192,7 +192,7 @@ export function declaredEnvironments(given: unknown): Environment[] | string | u
 
 /** Where something is deployed. Empty lists: it is not known. */
 export interface DeployedPlace {
-  readonly account?: string | undefined
+  readonly account?: string
   readonly regions: readonly string[]
   readonly clusters: readonly string[]
 }

@@ -37,7 +37,7 @@ interface DeliveryStep {
   readonly images: readonly string[]
   readonly atMs: number
   /** When a deployment that failed had taken itself back. */
-  readonly undoneAtMs?: number | undefined
+  readonly undoneAtMs?: number
 }
 
 /** A run that has deployed to an environment. */

@@ -71,10 +71,10 @@ function isNamed({ name }: Environment, given = ''): boolean {
 }
 
 export interface BuildReference {
-  readonly server?: string | undefined
-  readonly job?: string | undefined
-  readonly number?: number | undefined
-  readonly url?: string | undefined
+  readonly server?: string
+  readonly job?: string
+  readonly number?: number
+  readonly url?: string
 }
 
 const toCommit = shape({

@@ -11,9 +11,9 @@ export interface Version {
   readonly image: string
   /** Its tag, else the beginning of its digest, else its name. */
   readonly label: string
-  readonly digest?: string | undefined
-  readonly commit?: Commit | undefined
-  readonly build?: BuildReference | undefined
+  readonly digest?: string
+  readonly commit?: Commit
+  readonly build?: BuildReference
 }
 
 type State = 'up' | 'degraded' | 'down' | 'disabled' | 'empty'

@@ -46,7 +46,7 @@ export function reachOf(
 
 interface RoleSettings {
   readonly keepsUsers: boolean
-  readonly builtInRoles?: boolean | undefined
+  readonly builtInRoles?: boolean
 }
 
 /** Whether a run that no user starts acts for the user who has saved its pipeline, also beside rules of the operator. */

@@ -177,10 +177,10 @@ export const objects = withMembers('objects')
 export function parameterFields(
   parameters: readonly {
     readonly name: string
-    readonly label?: string | undefined
-    readonly description?: string | undefined
+    readonly label?: string
+    readonly description?: string
     readonly defaultValue?: unknown
-    readonly order?: number | undefined
+    readonly order?: number
   }[],
 ): Field[] {
   return parameters

@@ -28,15 +28,15 @@ export interface Effect {
   readonly region: string
   readonly cluster: string
   /** Undefined until a new one has its name. */
-  readonly serverGroup?: string | undefined
+  readonly serverGroup?: string
   /** The server group that a new one follows. */
-  readonly source?: string | undefined
+  readonly source?: string
   /** Instances of one that is created or resized. */
-  readonly desired?: number | undefined
+  readonly desired?: number
   /** Of the traffic; of one that is disabled, of its instances. */
-  readonly percent?: number | undefined
+  readonly percent?: number
   /** When it was over, unless that is the end of the stage. */
-  readonly atMs?: number | undefined
+  readonly atMs?: number
 }
 
 /** Key of the context. */
@@ -65,7 +65,7 @@ interface StageView {
   readonly tasks: readonly {
     readonly name: string
     readonly status: string
-    readonly endTime?: number | null | undefined
+    readonly endTime?: number | null
   }[]
 }
 

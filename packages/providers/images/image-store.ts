@@ -63,7 +63,7 @@ interface ImageStoreOptions {
   readonly dataDir: string
   readonly now: () => number
   readonly bounds: UnpackBounds
-  readonly sandbox?: SandboxChoice | undefined
+  readonly sandbox?: SandboxChoice
 }
 
 interface UploadOptions {

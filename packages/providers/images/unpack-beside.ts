@@ -15,7 +15,7 @@ import type { UnpackBounds } from './unpack.ts'
 export interface UnpackOrder {
   readonly bounds: UnpackBounds
   /** Of a template: what the `fairlead-image.yml` of the archive does not say itself. JSON. */
-  readonly imageFile?: string | undefined
+  readonly imageFile?: string
 }
 
 export type UnpackReport =

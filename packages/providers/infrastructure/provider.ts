@@ -125,8 +125,8 @@ export interface ConsoleView extends Partial<Omit<ConsolePart, 'output'>> {
 }
 
 export interface LogChoice {
-  readonly container?: string | undefined
-  readonly previous?: boolean | undefined
+  readonly container?: string
+  readonly previous?: boolean
 }
 
 export interface MetricReads {
@@ -163,8 +163,8 @@ export interface LastChoice {
 
 export interface DriftLookup extends LastChoice {
   readonly application: string
-  readonly account?: string | undefined
-  readonly location?: string | undefined
+  readonly account?: string
+  readonly location?: string
   readonly isReadable: (account: string) => boolean
 }
 

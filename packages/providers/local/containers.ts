@@ -204,7 +204,7 @@ export class Containers {
 
 /** A container of `own` network publishes nothing. */
 export type ContainerPlan = Omit<ContainerFile, 'network'> & {
-  readonly network?: 'host' | 'own' | undefined
+  readonly network?: 'host' | 'own'
 }
 
 /** An instance, or a job, which has no port. */
@@ -218,9 +218,9 @@ export interface ContainerStart {
   readonly limits: ProgramLimits
   readonly mounts: readonly { readonly folder: string; readonly path: string }[]
   /** A folder that it may read, at the same path. */
-  readonly readable?: string | undefined
+  readonly readable?: string
   /** Of the stored image, for a container that wants its files. */
-  readonly content?: string | undefined
+  readonly content?: string
   readonly stopMs: number
 }
 

@@ -34,7 +34,7 @@ export interface LocalGroup extends ResourceKey {
   readonly createdMs: number
   readonly isDisabled: boolean
   /** When it last began to take traffic; null: it has never come up. Undefined: a former version has created it. */
-  readonly servingSinceMs?: number | null | undefined
+  readonly servingSinceMs?: number | null
   readonly capacity: LocalCapacity
   readonly image: {
     readonly id: string
@@ -47,13 +47,13 @@ export interface LocalGroup extends ResourceKey {
   readonly instanceType: string
   readonly loadBalancers: readonly string[]
   /** Percentage of the requests to each of its load balancers. Undefined: it divides the rest with others that have none. */
-  readonly trafficPercent?: number | undefined
+  readonly trafficPercent?: number
   readonly securityGroups: readonly string[]
   readonly tags: JsonObject
   readonly labels: JsonObject
   readonly suspendedProcesses: readonly string[]
   /** What its deployment has set; the rest is as its account has it. */
-  readonly startLimits?: Partial<StartLimits> | undefined
+  readonly startLimits?: Partial<StartLimits>
   /** It is removed with its last instance. */
   readonly isLeaving: boolean
   /** Newest first. */
@@ -99,7 +99,7 @@ export interface LocalInstance {
   readonly registered: readonly string[]
   /** Instances keep what they were started with. */
   readonly program: InstanceProgram
-  readonly sealed?: SealedSecrets | undefined
+  readonly sealed?: SealedSecrets
   readonly leaving: Leaving | undefined
 }
 
@@ -127,7 +127,7 @@ export interface LocalBalancer extends ResourceKey {
   readonly vpcId: string | undefined
   readonly securityGroups: readonly string[]
   /** What it has on the front of its account. */
-  readonly site?: LocalSite | undefined
+  readonly site?: LocalSite
 }
 
 export interface LocalSite extends Pick<FrontSite, 'rules' | 'compress' | 'hsts' | 'errorPage'> {
@@ -184,7 +184,7 @@ export interface LocalJob {
   /** What runs its command in the sandbox; that of an image runs without one. */
   readonly confined?: readonly string[]
   readonly end: JobEnd | undefined
-  readonly sealed?: SealedSecrets | undefined
+  readonly sealed?: SealedSecrets
   /** Server group whose shared volumes it has. */
   readonly startedFor?: string
   /** A bake or a build, which takes the result: no list of jobs has it. */
@@ -217,7 +217,7 @@ export interface LocalHost {
   readonly application: string
   readonly claimedMs: number
   /** Of a host that a user has added: gets its requests, beside what load balancers say themselves. */
-  readonly loadBalancer?: ResourceKey | undefined
+  readonly loadBalancer?: ResourceKey
 }
 
 /** A certificate of the fronts; its PEM files are in the data directory, named by their content. */

@@ -107,7 +107,7 @@ export async function adoptFolder(
   {
     description,
     imageFile,
-  }: { readonly description: ImageDescription; readonly imageFile?: string | undefined },
+  }: { readonly description: ImageDescription; readonly imageFile?: string },
 ): Promise<StoredImage> {
   const found = lstatSync(join(work, name), { throwIfNoEntry: false })
   if (found === undefined)

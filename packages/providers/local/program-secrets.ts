@@ -22,7 +22,7 @@ import type { GroupProgram, SealedSecrets } from './program.ts'
 
 type ProgramSecretOwner = Pick<LocalInstance | LocalJob, 'id' | 'account'> & {
   readonly program: GroupProgram
-  readonly sealed?: SealedSecrets | undefined
+  readonly sealed?: SealedSecrets
   readonly isBuild?: boolean
 }
 

@@ -56,17 +56,17 @@ export interface SealedSecrets {
 
 /** What a deployment may say beyond the image; undefined: as the image or the source has it. */
 export interface ProgramOverrides {
-  readonly command?: readonly string[] | undefined
+  readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string>> | undefined
   readonly secrets?: Readonly<Record<string, string>> | undefined
-  readonly ready?: ImageFile['ready'] | undefined
-  readonly limits?: ImageFile['limits'] | undefined
-  readonly stopSeconds?: number | undefined
-  readonly volumes?: ImageFile['volumes'] | undefined
+  readonly ready?: ImageFile['ready']
+  readonly limits?: ImageFile['limits']
+  readonly stopSeconds?: number
+  readonly volumes?: ImageFile['volumes']
 }
 
 /** An image, and the container that it is, if it is one. */
-export type ProgramImage = ImageFile & { readonly resolved?: GroupContainer | undefined }
+export type ProgramImage = ImageFile & { readonly resolved?: GroupContainer }
 
 /** @param source Program of the server group that a clone starts from; what that overrides is kept unless overridden again. */
 export function toProgram(

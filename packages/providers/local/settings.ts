@@ -315,7 +315,7 @@ export function toLocalSettings(
 }
 
 /** No application gets the host of Fairlead itself. */
-function reservedHosts({ instanceHost: pattern }: { readonly instanceHost?: string | undefined }) {
+function reservedHosts({ instanceHost: pattern }: { readonly instanceHost?: string }) {
   return pattern === undefined ? [] : [{ pattern }]
 }
 

@@ -55,7 +55,7 @@ export interface InstallAction {
   /** Files that decide what is installed; those that are missing count as such. */
   readonly keyFiles: readonly string[]
   /** Runs in each build, after the folder is filled: what it adds depends on more than the key files. */
-  readonly afterwards?: readonly string[] | undefined
+  readonly afterwards?: readonly string[]
   /** Programs whose versions decide as well. */
   readonly tools: readonly (readonly string[])[]
   /** What the installation before has filled is replaced. */

@@ -20,7 +20,7 @@ export interface PollPauses {
   /** How often it looks for changed triggers and due polls. */
   readonly lookMs: number
   /** Instead of the settings. */
-  readonly intervalMs?: number | undefined
+  readonly intervalMs?: number
 }
 
 interface PollParts {

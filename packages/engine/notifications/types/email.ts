@@ -54,7 +54,7 @@ const emailKeys = settings(
   },
 )
 
-type EmailSettings = SettingsOf<typeof emailKeys> & { readonly authorities?: string | undefined }
+type EmailSettings = SettingsOf<typeof emailKeys> & { readonly authorities?: string }
 
 const timeouts = {
   connectionTimeout: 10_000,

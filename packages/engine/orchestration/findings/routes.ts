@@ -19,8 +19,8 @@ import {
 
 interface FoundIn {
   readonly kind: DocumentKind
-  readonly id?: string | undefined
-  readonly name?: string | undefined
+  readonly id?: string
+  readonly name?: string
   readonly findings: readonly DocumentFinding[]
 }
 

@@ -28,7 +28,7 @@ import type { LdapSettings } from './settings.ts'
 type DirectoryOutcome =
   | { kind: 'user'; user: User }
   /** `entry`: the name of the entry that a search found; what was typed is in no log, it may be a password. */
-  | ({ kind: 'refused'; entry?: string | undefined } & Refusal)
+  | ({ kind: 'refused'; entry?: string } & Refusal)
 
 const noSuchObject = 32
 const anyEntry = new PresenceFilter({ attribute: 'objectClass' })

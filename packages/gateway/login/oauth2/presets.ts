@@ -11,11 +11,11 @@ export interface UserMapping {
 }
 
 export interface Endpoints {
-  readonly authorizationUri?: string | undefined
-  readonly tokenUri?: string | undefined
-  readonly userInfoUri?: string | undefined
-  readonly jwkSetUri?: string | undefined
-  readonly issuer?: string | undefined
+  readonly authorizationUri?: string
+  readonly tokenUri?: string
+  readonly userInfoUri?: string
+  readonly jwkSetUri?: string
+  readonly issuer?: string
 }
 
 /** The chosen addresses, and those of `others` where none is chosen. */

@@ -76,7 +76,7 @@ interface TokenRecords {
 
 interface TokenStoreOptions {
   dataDir: string
-  redis?: Redis | undefined
+  redis?: Redis
   redisKeyPrefix: string
   now: () => number
   log: Pick<Logger, 'warn'>

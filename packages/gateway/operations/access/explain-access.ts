@@ -92,7 +92,7 @@ const question = {
       'Roles that the user is supposed to have, separated by commas, instead of the known ones. For administrators.',
     ),
 }
-type ExplainedQuery = { readonly [Name in keyof typeof question]?: string | undefined }
+type ExplainedQuery = { readonly [Name in keyof typeof question]?: string }
 
 /** As many as one screen asks, so that a request costs about as much as others do. */
 const maxQuestions = 50
@@ -238,7 +238,7 @@ interface AccessCheck {
   readonly user: User
   readonly view: PermissionView | undefined
   readonly subject: AccessSubject
-  readonly roles?: readonly string[] | undefined
+  readonly roles?: readonly string[]
 }
 
 export async function judgeFor(question: AccessCheck): Promise<AccessVerdict> {

@@ -13,17 +13,17 @@ import { routeOf } from '../route.ts'
 import { isChange, isHarmless } from './guard.ts'
 
 export interface AccessSubject {
-  readonly application?: string | undefined
-  readonly account?: string | undefined
-  readonly buildService?: string | undefined
-  readonly serviceAccount?: string | undefined
+  readonly application?: string
+  readonly account?: string
+  readonly buildService?: string
+  readonly serviceAccount?: string
 }
 
 interface AccessFacts {
   readonly view: PermissionView | undefined
   readonly subject: AccessSubject
   /** Whether the application may be created; undefined where it exists, or nothing would create it. */
-  readonly mayCreate?: boolean | undefined
+  readonly mayCreate?: boolean
 }
 
 export interface Reason {

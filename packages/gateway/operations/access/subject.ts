@@ -33,7 +33,7 @@ export type DemandSubject =
       readonly account: string | undefined
       readonly region: string | undefined
       readonly authorization: Authorization
-      readonly application?: string | undefined
+      readonly application?: string
     }
   | { readonly kind: 'template'; readonly template: JsonObject }
   | { readonly kind: 'canary-config'; readonly config: JsonObject }

@@ -48,7 +48,7 @@ export interface Between {
   readonly commits: readonly Commit[]
   readonly authors: readonly string[]
   readonly builds: readonly BuildReference[]
-  readonly note?: string | undefined
+  readonly note?: string
 }
 
 export const nothingBetween: Between = { commits: [], authors: [], builds: [] }

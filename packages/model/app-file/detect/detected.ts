@@ -12,7 +12,7 @@ export interface AppFolder {
 /** What the app file says of the build, as far as detection asks. */
 export type BuildWishes = Partial<Pick<BuildHere, 'kind' | 'dockerfile' | 'node' | 'python'>> & {
   /** Program of several in a folder of Go, `cmd/NAME`. */
-  readonly command?: string | undefined
+  readonly command?: string
   /** The app file says what each service runs. */
   readonly startIsKnown?: boolean
 }

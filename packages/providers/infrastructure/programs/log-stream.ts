@@ -5,14 +5,14 @@ import type { LogLine } from './program-access.ts'
 import type { ServiceInstance, ServiceQuery } from './service-instances.ts'
 
 export interface LogQuery extends ServiceQuery {
-  readonly sinceMs?: number | undefined
-  readonly untilMs?: number | undefined
+  readonly sinceMs?: number
+  readonly untilMs?: number
   /** Of all instances together. */
-  readonly tail?: number | undefined
+  readonly tail?: number
   /** Regular expression. */
-  readonly grep?: string | undefined
-  readonly previous?: boolean | undefined
-  readonly follow?: boolean | undefined
+  readonly grep?: string
+  readonly previous?: boolean
+  readonly follow?: boolean
 }
 
 export interface InstanceLine extends LogLine {

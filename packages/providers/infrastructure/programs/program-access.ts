@@ -16,13 +16,13 @@ export interface LogLine {
 }
 
 export interface LogWish {
-  readonly sinceMs?: number | undefined
+  readonly sinceMs?: number
   /** So many of the last lines; undefined: all that are kept. */
-  readonly tail?: number | undefined
+  readonly tail?: number
   /** Of the run before the latest. */
-  readonly previous?: boolean | undefined
+  readonly previous?: boolean
   /** A follower goes on where this ends: a line without its end is left to it. */
-  readonly isFollowed?: boolean | undefined
+  readonly isFollowed?: boolean
 }
 
 export interface LogPart {

@@ -272,13 +272,7 @@ function timeIn(request: FastifyRequest, name: string, nowMs: number): number | 
   )
 }
 
-function pickPlace({
-  environment,
-  service,
-}: {
-  environment?: string | undefined
-  service?: string | undefined
-}) {
+function pickPlace({ environment, service }: { environment?: string; service?: string }) {
   return { environment, service }
 }
 
@@ -287,7 +281,7 @@ function toExecRequest({
   terminal,
 }: {
   readonly command: readonly string[]
-  readonly terminal?: TerminalSize | undefined
+  readonly terminal?: TerminalSize
 }): ExecRequest {
   return { command, terminal }
 }

@@ -11,11 +11,11 @@ import type { ProgramAccess } from './program-access.ts'
 export interface ServiceQuery {
   readonly application: string
   /** Undefined: all. `production` is the one without a name of its own in clusters. */
-  readonly environment?: string | undefined
+  readonly environment?: string
   /** Name of a service, or of a whole cluster; undefined: all. */
-  readonly service?: string | undefined
+  readonly service?: string
   /** Id or name of an instance; undefined: all. */
-  readonly instance?: string | undefined
+  readonly instance?: string
 }
 
 export interface ServiceInstance {

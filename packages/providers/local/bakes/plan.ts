@@ -39,10 +39,10 @@ export type BakeSource =
 
 /** Written by the builder when all steps are done; readers must not trust it. */
 export interface BakeReport {
-  readonly commit?: string | undefined
+  readonly commit?: string
 }
 
-export type TemplateStep = { readonly ifExists?: string | undefined } & (
+export type TemplateStep = { readonly ifExists?: string } & (
   | { readonly kind: 'copy'; readonly from: string; readonly to: string }
   | {
       readonly kind: 'run'
@@ -67,9 +67,9 @@ export interface BakeTemplate {
   readonly id: string
   readonly description: string
   readonly details: string
-  readonly from?: string | undefined
+  readonly from?: string
   readonly environment: Readonly<Record<string, string>>
   readonly steps: readonly TemplateStep[]
   /** `fairlead-image.yml` as JSON; what the file of the source says comes first. */
-  readonly image?: string | undefined
+  readonly image?: string
 }

@@ -51,8 +51,8 @@ export interface AcmeAccess {
   /** URL of the directory. */
   readonly directory: string
   /** PEM of the authorities that its own server certificate chains to. Undefined: those of Node. */
-  readonly roots?: string | undefined
-  readonly email?: string | undefined
+  readonly roots?: string
+  readonly email?: string
   readonly binding?: { readonly kid: string; readonly hmac: string } | undefined
 }
 
@@ -296,7 +296,7 @@ const maxDetail = 500
 /** A problem document, of a response or of a challenge. @see RFC 8555, section 6.7 */
 export function toProblem(
   body: JsonObject,
-  about: { status: number; retryAtMs?: number | undefined; url?: string },
+  about: { status: number; retryAtMs?: number; url?: string },
 ): AcmeProblem {
   const subproblems = Array.isArray(body['subproblems']) ? body['subproblems'].filter(isObject) : []
   const type = String(body['type'] ?? '').replace(typePrefix, '') || `status ${about.status}`

@@ -42,11 +42,11 @@ export interface CertificateRecord {
   /** In a row. */
   readonly failures: number
   /** Why it is in this state, for people. */
-  readonly cause?: string | undefined
+  readonly cause?: string
   /** What else waits until then in the state `limited`: hosts of the same registered domains, or all. */
-  readonly limits?: 'domains' | 'all' | undefined
-  readonly order?: PlacedOrder | undefined
-  readonly certificate?: HeldCertificate | undefined
+  readonly limits?: 'domains' | 'all'
+  readonly order?: PlacedOrder
+  readonly certificate?: HeldCertificate
 }
 
 export interface PlacedOrder {
@@ -76,7 +76,7 @@ export interface HeldCertificate {
   readonly notAfterMs: number
   readonly renewAtMs: number
   /** The window of the authority's renewal information; undefined: it gives none. */
-  readonly window?: RenewalWindow | undefined
+  readonly window?: RenewalWindow
   /** When renewal information is due. */
   readonly informedAtMs: number
 }
@@ -85,7 +85,7 @@ export interface RenewalWindow {
   readonly startMs: number
   readonly endMs: number
   /** Where the authority explains it. */
-  readonly explanation?: string | undefined
+  readonly explanation?: string
 }
 
 export type EventKind = 'account' | 'order' | 'domain' | 'names' | 'failure'

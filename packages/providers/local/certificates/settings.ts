@@ -75,14 +75,14 @@ export const acmeKeys = {
 export interface AcmeSettings {
   /** URL. */
   readonly directory: string
-  readonly email?: string | undefined
+  readonly email?: string
   /** PEM. */
-  readonly roots?: string | undefined
+  readonly roots?: string
   readonly binding?: { readonly kid: string; readonly hmac: string } | undefined
-  readonly challenge?: ChallengeType | undefined
-  readonly dnsHook?: string | undefined
+  readonly challenge?: ChallengeType
+  readonly dnsHook?: string
   readonly dnsHookMs: number
-  readonly profile?: string | undefined
+  readonly profile?: string
   readonly addresses: readonly string[]
   readonly resolvers: readonly string[]
 }

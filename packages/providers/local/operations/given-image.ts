@@ -18,7 +18,7 @@ export interface GivenImage extends Pick<StoredImage, 'id' | 'name' | 'version' 
   readonly program: ProgramImage
   readonly stored: StoredImage | undefined
   /** Id of what was pulled for it. */
-  readonly pulledId?: string | undefined
+  readonly pulledId?: string
 }
 
 interface ImageUse {
@@ -27,9 +27,9 @@ interface ImageUse {
   readonly usually?: Pick<ContainerPlan, 'network'>
   /** Wins over what the image says. */
   readonly given?: Pick<ContainerPlan, 'network' | 'port'> | undefined
-  readonly cloned?: LocalGroup | undefined
+  readonly cloned?: LocalGroup
   /** Has the image, if the account of the place does not. */
-  readonly imageAccount?: string | undefined
+  readonly imageAccount?: string
 }
 
 /**

@@ -217,7 +217,7 @@ async function monitorBake(context: TaskContext): Promise<TaskResult> {
 async function describeFailure(
   context: TaskContext,
   id: string,
-): Promise<{ text: string; cause?: Cause | undefined }> {
+): Promise<{ text: string; cause?: Cause }> {
   const region = regionOf(context)
   const log = (await context.bakery.log({ region, id }).catch(() => '')).trimEnd()
   const reader = new CauseReader()

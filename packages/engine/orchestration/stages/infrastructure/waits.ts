@@ -345,7 +345,7 @@ const maxOutput = 1000
 interface DownReason {
   /** With a line break before it; empty where there is none. */
   readonly text: string
-  readonly cause?: Cause | undefined
+  readonly cause?: Cause
 }
 
 /** The line of its output that says why, else what the program of an instance wrote last. */

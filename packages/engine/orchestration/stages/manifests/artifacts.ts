@@ -17,10 +17,10 @@ const embedded = 'embedded/base64'
 
 interface ArtifactReference {
   /** Id of an expected artifact. */
-  readonly id?: string | undefined
+  readonly id?: string
   /** The artifact itself; it wins. */
   readonly artifact?: unknown
-  readonly account?: string | undefined
+  readonly account?: string
 }
 
 const toPlace = shape({ artifactAccount: textOf })

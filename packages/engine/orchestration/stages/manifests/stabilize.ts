@@ -66,7 +66,7 @@ interface StabilityVerdict {
   readonly target: ManifestTarget
   readonly kind: 'stable' | 'failed' | 'waiting'
   readonly message?: string
-  readonly cause?: Cause | undefined
+  readonly cause?: Cause
   readonly absentSince?: number
   readonly trouble?: Trouble
   readonly warnings?: readonly JsonObject[]
