@@ -9,8 +9,6 @@ import { inTransaction } from '../storage/database.ts'
 import { portionSize } from './in-turns.ts'
 
 /** Names, ids and applications are kept as they are judged. */
-export { foldName }
-
 export const documentMigrations = [
   `CREATE TABLE definitions_documents (
      kind TEXT NOT NULL,

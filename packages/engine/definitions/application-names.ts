@@ -1,7 +1,7 @@
 /** Judgement of the application that a definition names. */
 import { findApplicationNameObjection, quoteName } from '@fairlead/base/names/application-name.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { findCharacterObjection } from '@fairlead/base/names/user-name.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
 import type { Definitions } from './collections.ts'
 import { refusal } from './requests.ts'
 

@@ -3,9 +3,10 @@
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { entriesOf, isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { pluginApplication } from '@fairlead/base/names/application-name.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
-import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
+import { parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import {
   ApplicationAttributes,

@@ -1,12 +1,9 @@
 /** Definitions for the other capabilities of this process. */
 import { setImmediate } from 'node:timers/promises'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { ownNames } from '@fairlead/base/services/services.ts'
-import {
-  type DocumentStore,
-  foldName,
-  parseDocument,
-} from '@fairlead/base/stores/document-store.ts'
+import { type DocumentStore, parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { StoredDefinitions, VersionedKind } from '@fairlead/ports/definitions.ts'

@@ -11,8 +11,9 @@ import {
   textOf,
   textsOf,
 } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
+import type { DocumentStore } from '@fairlead/base/stores/document-store.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { readPipeline } from '@fairlead/model/pipelines/definition.ts'

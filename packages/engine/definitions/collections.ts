@@ -1,7 +1,8 @@
 /** Collections of the definition store: their keys, time stamps and common transactions. */
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
-import { type Collection, DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
+import { type Collection, DocumentStore } from '@fairlead/base/stores/document-store.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { FindingSources } from '../orchestration/findings/findings.ts'
 import { createStageTypes } from '../orchestration/stages/registry.ts'

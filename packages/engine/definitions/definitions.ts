@@ -1,7 +1,8 @@
 /** Embedded definition store: applications, pipelines and other declarations of users and tools. */
 
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { documentMigrations, foldName } from '@fairlead/base/stores/document-store.ts'
+import { documentMigrations } from '@fairlead/base/stores/document-store.ts'
 import type { Backend } from '@fairlead/ports/backend.ts'
 import { queryValues } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance } from 'fastify'

@@ -1,6 +1,7 @@
 /** Triggers of a stored pipeline, including those inherited from its template. */
 import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
-import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
+import type { DocumentStore } from '@fairlead/base/stores/document-store.ts'
 import { inheritLists, isTemplateInstance } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { templateOf } from '@fairlead/model/pipeline-templates/references.ts'
 import { isExpression } from '@fairlead/model/stage-types/check-stage.ts'

@@ -5,7 +5,7 @@
  * @see docs/contracts/definitions.md#held-parts
  */
 import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { isJudgedLater } from '@fairlead/model/rights/privileged-stages.ts'
 import type { HeldPart } from '@fairlead/ports/definitions.ts'
 import { contentOf } from '@fairlead/ports/rights/automatic-user.ts'

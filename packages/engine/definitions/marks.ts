@@ -1,9 +1,9 @@
 /** Marks of stored pipelines and templates: what their triggers wait for, the template of an instance, and what it notifies by. */
 import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import {
   type DocumentMarks,
   type DocumentStore,
-  foldName,
   type MarkRange,
   marksFrom,
 } from '@fairlead/base/stores/document-store.ts'

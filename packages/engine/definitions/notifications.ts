@@ -2,7 +2,7 @@
 
 import { AnyObject } from '@fairlead/base/json/schemas.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

@@ -2,7 +2,8 @@
 
 import { formatJson } from '@fairlead/base/json/json.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
+import { parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'

@@ -3,8 +3,8 @@
  * @see docs/contracts/definitions.md#batch
  */
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { BatchReport } from '@fairlead/ports/definitions.ts'
 import type { Definitions } from './collections.ts'

@@ -1,7 +1,8 @@
 /** Order of the pipelines or strategies of an application. @see docs/contracts/definitions.md#order */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
+import type { DocumentStore } from '@fairlead/base/stores/document-store.ts'
 import { describeMissing } from '@fairlead/ports/access.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { z } from 'zod'

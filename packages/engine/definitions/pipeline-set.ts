@@ -1,7 +1,8 @@
 /** Routes that pipelines and strategies share: versions, removal, rename and order. */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
+import type { DocumentStore } from '@fairlead/base/stores/document-store.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { checkWriter, type Writer, writerOf } from './authorization.ts'

@@ -1,7 +1,8 @@
 /** Routes of pipelines: lists, single reads, saves, renames and the order within an application. */
 import { setImmediate } from 'node:timers/promises'
 import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
-import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
+import { parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { BatchReport, TriggeredBy } from '@fairlead/ports/definitions.ts'
 import {

@@ -1,7 +1,7 @@
 /** Projects: named groups of applications, clusters and pipelines that a dashboard shows together. */
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import {
   ProjectClusterRule,
   ProjectConfig,

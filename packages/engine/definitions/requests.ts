@@ -1,8 +1,9 @@
 /** Typed access to requests of the definition store, and its error responses. */
 
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
+import type { DocumentStore } from '@fairlead/base/stores/document-store.ts'
 import { pathValue, queryCount } from '@fairlead/ports/requests/request-values.ts'
 import { type Slice, sendList, sendSlices } from '@fairlead/ports/requests/slices.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'

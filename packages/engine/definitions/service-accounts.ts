@@ -1,7 +1,7 @@
 /** Service accounts: names with roles under which triggers run pipelines. */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { anonymous } from '@fairlead/ports/caller.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import type { FastifyInstance } from 'fastify'

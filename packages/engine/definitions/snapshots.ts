@@ -1,7 +1,8 @@
 /** Snapshots of the infrastructure of an application in one account; the store keeps all. */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
+import { parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { SnapshotModel } from '@fairlead/model/environments/application-models.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { pathValue, queryCount } from '@fairlead/ports/requests/request-values.ts'

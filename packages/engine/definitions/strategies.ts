@@ -1,7 +1,8 @@
 /** Deployment strategies: pipelines in a collection of their own, with fewer rules (docs/contracts/definitions.md#strategies). */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
+import { parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import { sendList } from '@fairlead/ports/requests/slices.ts'

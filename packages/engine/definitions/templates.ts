@@ -1,7 +1,7 @@
 /** Pipeline templates of the first schema, and what both schemas share: scopes and dependents. */
 
 import { fieldAt, type JsonObject, objectOf, textsOf } from '@fairlead/base/json/values.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PipelineTemplate } from '@fairlead/model/environments/pipeline-models.ts'
 import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { parentOf, templateOf } from '@fairlead/model/pipeline-templates/references.ts'

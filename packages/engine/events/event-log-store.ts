@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { definedOf, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import type { TriggerOutcome } from '@fairlead/ports/event-record.ts'
 import type { EventLogSettings } from './event-log-settings.ts'
 

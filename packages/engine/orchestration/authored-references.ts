@@ -2,7 +2,7 @@
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { list, shape } from '@fairlead/base/json/shape.ts'
 import { fieldOf, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { allReferencesIn, writtenReferencesIn } from '@fairlead/model/secrets/secret-references.ts'
 import { StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'

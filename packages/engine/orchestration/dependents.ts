@@ -6,8 +6,8 @@
 
 import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
 import { joinUsers } from '@fairlead/base/names/acting-users.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { anonymous, toCaller } from '@fairlead/ports/caller.ts'
 import { type EventRecord, type TriggerOutcome, toOutcome } from '@fairlead/ports/event-record.ts'
 import type { EffectivePipeline } from '../pipelines/effective-pipelines.ts'

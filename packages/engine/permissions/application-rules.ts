@@ -1,5 +1,5 @@
 /** Rules that give permissions to applications by name prefix, as in Fiat. */
-import { foldName } from '@fairlead/base/stores/document-store.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { addPermissions, type RolesByAuthorization } from './authorizations.ts'
 
 interface ApplicationRule {

@@ -1,8 +1,8 @@
 /** Resources with permissions: applications, accounts, build services and service accounts. */
 import { shape } from '@fairlead/base/json/shape.ts'
 import { isObject, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { ownAccounts, readers } from '@fairlead/model/rights/built-in-roles.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'

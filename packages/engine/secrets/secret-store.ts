@@ -1,8 +1,8 @@
 /** Secrets of applications and accounts in the database, encrypted, one version of each. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
 import type { SecretVersion } from '@fairlead/ports/secrets.ts'
 import { decrypt, encrypt, keyIdOf } from './encryption.ts'
 import type { SecretKey } from './keys.ts'

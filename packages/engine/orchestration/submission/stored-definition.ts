@@ -1,7 +1,7 @@
 /** The stored definition under the id of a submitted one: whose it is, and whether it may run. */
 import { isTrue, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { isPassing, PortError } from '@fairlead/base/port-error.ts'
-import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { checkOnApplication } from '@fairlead/ports/access.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { EngineOptions } from '../engine-parts.ts'
