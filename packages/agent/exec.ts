@@ -1,9 +1,11 @@
 /** Programs that clients run beside that of an instance: same user, variables, folder, limits; with a terminal or without. */
+
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { shellWord } from '@fairlead/base/names/shell-word.ts'
 import type { Program } from '@fairlead/base/net/agent-protocol.ts'
 import {
   type ExecRequest,
@@ -223,12 +225,8 @@ function wrapInTerminal(command: readonly string[], { rows, columns }: TerminalS
       'A terminal needs the program "script". Install it: apt install bsdutils.',
     )
   const size = [rows, columns].map((count) => String(Math.trunc(count)))
-  const quoted = ['/bin/sh', '-c', inTerminal, ...size, ...command].map(quote).join(' ')
+  const quoted = ['/bin/sh', '-c', inTerminal, ...size, ...command].map(shellWord).join(' ')
   return [script, '--quiet', '--return', '--flush', '--command', `exec ${quoted}`, '/dev/null']
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 function terminalVariables(environment: Readonly<Record<string, string>>): Record<string, string> {

@@ -9,6 +9,7 @@ import {
   type CallOutside,
   createOutsideCalls,
   followRedirects,
+  isLimiting,
   type OperatorAddress,
   type OutsideAnswer,
   type OutsideTls,
@@ -308,12 +309,10 @@ function checkAnswer(
   )
 }
 
-/** How long the server accepts no calls. GitHub says so with 403, too. */
-function limitOf({ status, headers }: OutsideAnswer): number | undefined {
-  const isLimit =
-    status === 429 ||
-    (status === 403 && (headers['x-ratelimit-remaining'] === '0' || 'retry-after' in headers))
-  if (!isLimit) return undefined
+/** How long the server accepts no calls. */
+function limitOf(answer: OutsideAnswer): number | undefined {
+  if (!isLimiting(answer)) return undefined
+  const { headers } = answer
   const resetS = numberOf(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset'])
   const resetMs = resetS === undefined ? undefined : resetS * 1000 - Date.now()
   return Math.max(1_000, retryAfterOf({ headers }) ?? resetMs ?? 60_000)

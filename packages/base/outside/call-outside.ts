@@ -315,6 +315,17 @@ function isOwn(address: string): boolean {
 
 const longestRetryAfterMs = 60 * 60_000
 
+/** Whether the server takes no more calls for now. GitHub says so with 403, too. */
+export function isLimiting({
+  status,
+  headers,
+}: Pick<OutsideAnswer, 'status' | 'headers'>): boolean {
+  return (
+    status === 429 ||
+    (status === 403 && (headers['x-ratelimit-remaining'] === '0' || 'retry-after' in headers))
+  )
+}
+
 /** Seconds, or a date. */
 export function retryAfterOf(
   { headers }: Pick<OutsideAnswer, 'headers'>,

@@ -8,6 +8,7 @@ import {
   createOutsideCalls,
   followRedirects,
   hrefOf,
+  isLimiting,
   type OperatorAddress,
   type OutsideAnswer,
   operatorAddress,
@@ -84,7 +85,7 @@ export function createSource(settings: SourceSettings): () => SourceGet {
         const { answer, url } = await get().catch((error) => Promise.reject(toFetchError(error)))
         const { waitS = Number.POSITIVE_INFINITY } = toLimit(answer.headers)
         const isWaiting =
-          isLimited(answer) && waitS <= longestWaitS && performance.now() + waitS * 1000 < endMs
+          isLimiting(answer) && waitS <= longestWaitS && performance.now() + waitS * 1000 < endMs
         if (!isWaiting || waits === mostWaits)
           return checkAnswer(answer, shownAddress(hrefOf(url)), options)
         await sleep(waitS * 1000)
@@ -112,13 +113,6 @@ export function shownAddress(address: string): string {
   return url === null ? 'the address' : `${url.host}${url.pathname}`
 }
 
-/** GitHub denies what is beyond its limit with 403. */
-function isLimited({ status, headers }: OutsideAnswer): boolean {
-  if (status === 403)
-    return headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined
-  return status === 429
-}
-
 function checkAnswer(
   answer: OutsideAnswer,
   place: string,
@@ -127,7 +121,7 @@ function checkAnswer(
   const { status } = answer
   if ((status >= 200 && status < 300) || expects.includes(status)) return answer
   const text = `The artifact cannot be fetched: ${place} answered with ${status}`
-  if (isLimited(answer))
+  if (isLimiting(answer))
     throw new PortError(
       503,
       `${text}: it limits calls${untilWhen(answer)}. Use an account with credentials.`,
