@@ -10,9 +10,11 @@ import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
 import { fieldOf, type JsonObject, objectsOf } from '../../packages/base/json/values.ts'
 import { runCli } from '../support/cli.ts'
+import { pushProgramsImage, startPodman } from '../support/container-runtime.ts'
 import { needs } from '../support/debian.ts'
 import { type Deployments, startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
+import { startOciRegistry } from '../support/oci-registry.ts'
 import { mountSmallDisk } from '../support/small-disk.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { runInTerminal } from '../support/terminal.ts'
@@ -396,6 +398,67 @@ test('databases of an app', async (t) => {
     assert.equal(status, 400)
     assert.match(String(fieldOf(body, 'message')), /attach\.db: .*apt-get install postgresql-9/)
   })
+})
+
+test('a database in a container', async (t) => {
+  if (needs(t, 'redis-server') === undefined) return
+  const registry = await startOciRegistry(t)
+  const runtime = startPodman(t, registry)
+  if (runtime === undefined) return
+  const words =
+    'sh cat cmp cp date flock grep head id ln ls mkdir mv rm sed setpriv sleep sort sync tail tr wc xargs'
+  const programs = [...words.split(' '), 'redis-server', 'redis-cli', 'redis-check-rdb']
+  const imageOf = (tag: string) => pushProgramsImage(registry, 'db/redis', { tag, programs })
+  const image = await imageOf('1')
+  fairlead = await startDeployments(t, {
+    hasThread: true,
+    front: { http: await freePort(), https: await freePort() },
+    containerRuntime: runtime.path,
+  })
+  t.after(runtime.close)
+  const url = await startUserProxy(t, fairlead.url())
+  const env = { FAIRLEAD_URL: url, FAIRLEAD_TOKEN: 'alice', FAIRLEAD_APP: 'shop' }
+  const cli = async (...args: string[]) => {
+    const { code, stdout, stderr } = await runCli(args, { env })
+    assert.equal(code, 0, stderr + stdout)
+    return stdout.trim()
+  }
+  const fileOf = (container: string) =>
+    fileWith(`  cache: { type: redis, persistence: always, container: '${container}' }`)
+  const redis = (...args: string[]) => cli('db', 'connect', 'cache', '--', ...args)
+  const isServed = async (value: string) =>
+    waitUntil(
+      async () => (await redis('GET', 'key').catch(String)) === value,
+      () => `${value} of ${registry.requests.join('\n')}`,
+    )
+
+  await deploy('1.0.0', fileOf(image))
+  assert.equal(await redis('SET', 'key', 'first'), 'OK')
+  const [running = ''] = (await runtime.call('ps', '--format', '{{.Image}}')).split('\n')
+  assert.match(running, /db\/redis/)
+  const { port } = new URL(/^REDIS_URL +(\S+)/m.exec(await cli('env'))?.[1] ?? '')
+  const listening = execFileSync('ss', ['-Hltn'], { encoding: 'utf8' })
+  assert.deepEqual(listening.match(new RegExp(`\\S+(?=:${port} )`, 'g')), ['127.0.0.1'], listening)
+
+  const before = await fairlead.cluster('shop-cache')
+  await deploy('1.1.0', fileOf(image))
+  await runtime.call('kill', '--all')
+  await isServed('first')
+  assert.deepEqual(await fairlead.cluster('shop-cache'), before)
+
+  await cli('db', 'backup', 'cache')
+  assert.equal(await redis('SET', 'key', 'second'), 'OK')
+  await cli('db', 'restore', 'cache', '--confirm', 'shop')
+  await isServed('first')
+
+  const refused = await runCli(['db', 'upgrade', 'cache', '--yes'], { env })
+  assert.equal(refused.code, 3)
+  assert.match(refused.stderr, /runs in a container of .*\/db\/redis:1\. .*container: IMAGE/)
+  const run = await deploy('1.1.0', fileOf(await imageOf('2')))
+  const { stages } = await fairlead.read<{ stages: JsonObject[] }>(`/pipelines/${run['id']}`)
+  assert.ok(stages.some(({ name, status }) => name === 'Back cache up' && status === 'SUCCEEDED'))
+  await isServed('first')
+  assert.match((await runtime.call('ps', '--format', '{{.Image}}')).split('\n').join(), /db\/redis/)
 })
 
 const PATH = process.env['PATH'] ?? ''

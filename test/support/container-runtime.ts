@@ -160,6 +160,36 @@ function writeCaller(path: string, script: string): Pick<TestRuntime, 'path' | '
   return { path, call: async (...args) => (await promisify(execFile)(path, args)).stdout.trim() }
 }
 
+/** An image of programs of this machine, with what they load. @returns how it is named */
+export async function pushProgramsImage(
+  registry: OciRegistry,
+  repository: string,
+  { tag, programs }: { readonly tag: string; readonly programs: readonly string[] },
+): Promise<string> {
+  const run = promisify(execFile)
+  const { stdout: found } = await run('which', [...programs])
+  const paths = found.trim().split('\n')
+  const { stdout: loaded } = await run('ldd', paths)
+  const libraries = loaded.match(/(?<=\s)\/\S+(?= \(0x)/g) ?? []
+  const files = [...new Set([...paths, ...libraries])].map((path) => path.slice(1))
+  const { stdout: content } = await run('tar', ['--dereference', '-cC', '/', ...files], {
+    encoding: 'buffer',
+    maxBuffer: 1024 ** 3,
+  })
+  const types = 'application/vnd.oci.image'
+  const config = {
+    architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+    os: 'linux',
+    rootfs: { type: 'layers', diff_ids: [digestOf(content)] },
+    config: { Env: ['PATH=/usr/bin:/bin', `TAG=${tag}`] },
+  }
+  registry.push(repository, tag, [{ mediaType: `${types}.layer.v1.tar`, content }], {
+    mediaType: `${types}.config.v1+json`,
+    content: JSON.stringify(config),
+  })
+  return `${registry.host}/${repository}:${tag}`
+}
+
 /** It records its starts and its stop signal in its volume `data`, and shows its environment to visitors. */
 const script = `
 trap 'echo "stopped $VERSION" >>"$FAIRLEAD_VOLUME_DATA/log"; exit 0' USR1

@@ -141,6 +141,8 @@ export interface DeploymentsOptions {
   readonly hasThread?: boolean
   /** Ports of the front of the accounts. */
   readonly front?: { readonly http: number; readonly https: number }
+  /** Of the account `dev`. */
+  readonly containerRuntime?: string
   /** Settings beside those of the fixture. */
   readonly more?: JsonObject
 }
@@ -151,7 +153,7 @@ const instancePorts = 150
 function toSettings(
   rolesFile: string,
   { first, last }: PortBlock,
-  front: DeploymentsOptions['front'],
+  { front, containerRuntime }: DeploymentsOptions,
 ): JsonObject {
   return {
     header: { enabled: true },
@@ -163,6 +165,7 @@ function toSettings(
           name: 'dev',
           accountType: 'default',
           ...(front !== undefined && { front }),
+          ...(containerRuntime !== undefined && { 'container-runtime': containerRuntime }),
           regions: [{ name: 'east', zones: ['east-a', 'east-b'] }, { name: 'west' }],
           ports: `${first}-${first + instancePorts - 1}`,
         },
@@ -186,8 +189,9 @@ const isOver = new Set(['SUCCEEDED', 'TERMINAL', 'CANCELED', 'STOPPED', 'FAILED_
 
 export async function startDeployments(
   t: TestEnd,
-  { isProcess = false, hasThread = false, front, more = {} }: DeploymentsOptions = {},
+  options: DeploymentsOptions = {},
 ): Promise<Deployments> {
+  const { isProcess = false, hasThread = false, more = {} } = options
   const home = createFolder('deployments')
   const dataDir = join(home, 'data')
   mkdirSync(dataDir)
@@ -196,7 +200,7 @@ export async function startDeployments(
   const entries = Object.entries(users).map(([username, roles]) => ({ username, roles }))
   writeFileSync(rolesFile, JSON.stringify({ users: entries }))
   const ports = await claimPorts()
-  const settings = { ...toSettings(rolesFile, ports, front), ...more }
+  const settings = { ...toSettings(rolesFile, ports, options), ...more }
   const start = () =>
     isProcess
       ? startProcess(t, settings, home)
