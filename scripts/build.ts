@@ -52,7 +52,6 @@ export async function buildPackage(outDir: string): Promise<string[]> {
       agent: 'packages/agent/main.ts',
       builder: 'packages/providers/local/bakes/builder.ts',
       'build-runner': 'packages/builds/local/runner.ts',
-      'static-server': 'packages/builds/local/sources/static-server.ts',
       unpacker: 'packages/providers/images/unpacker.ts',
     },
     outDir,
@@ -66,6 +65,14 @@ export async function buildPackage(outDir: string): Promise<string[]> {
     join(root, 'packages/providers/local/databases/database.sh'),
     join(outDir, 'database.sh'),
   )
+  // It is copied into images, where no other part of the bundle is.
+  await build({
+    absWorkingDir: root,
+    entryPoints: ['packages/builds/local/sources/static-server.ts'],
+    outdir: outDir,
+    format: 'esm',
+    target: 'node26',
+  })
   const client = await bundleClient(join(outDir, 'cli'))
   for (const each of [metafile, client]) {
     checkAddresses(each)

@@ -36,6 +36,11 @@ test('the packed package installs and serves alone', async (t) => {
   // Each thread would hold their source text, and none runs it.
   assert.doesNotMatch(licences, /^(?:ajv|@fastify\/ajv-compiler) \d/m)
 
+  // It is copied into images of pages.
+  const server = readFileSync(join(folder, 'node_modules/fairlead/dist/static-server.js'), 'utf8')
+  const imported = [...server.matchAll(/\bfrom\s*['"]([^'"]+)/g)].map(([, name]) => name)
+  assert.ok(imported.length > 3 && imported.every((name) => name?.startsWith('node:')), server)
+
   const { url } = await startInstance(t, {
     command: 'exec node_modules/.bin/fairlead serve',
     cwd: folder,
