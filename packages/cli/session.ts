@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { nearestName } from '@fairlead/base/names/edit-distance.ts'
 import { ConfigFile, type Context, type StoredConfig } from './config-file.ts'
 import { exitCodes, Failure, misuse } from './failure.ts'
 
@@ -75,11 +76,15 @@ export class Session {
         'No application is named, and there is no .fairlead/app.yml here or above.',
         'Name one with --app, or write the file: fairlead init',
       )
-    const name = /^application:[ \t]*(["']?)([\w-]+)\1[ \t]*(?:#.*)?$/m.exec(
-      readFileSync(found.path, 'utf8'),
-    )?.[2]
+    const text = readFileSync(found.path, 'utf8')
+    const name = /^application:[ \t]*(["']?)([\w-]+)\1[ \t]*(?:#.*)?$/m.exec(text)?.[2]
     if (name !== undefined) return name
-    throw misuse(`${found.path} names no application.`, 'Begin it with: application: NAME')
+    const keys = [...text.matchAll(/^([\w-]+):/gm)].map(([, key = '']) => key)
+    const nearest = nearestName(keys, 'application')
+    throw misuse(
+      `${found.path} names no application${nearest === undefined ? '' : `: "${nearest}" is not a known key`}.`,
+      'Begin it with: application: NAME. All that is wrong with it: fairlead validate',
+    )
   }
 
   /** The environment if a flag or variable names one; else the command takes the first of the app file. */

@@ -81,11 +81,14 @@ test('app-scenario 39: links out of the folder and large folders are errors', as
 
 for (const [reason, remedy] of [
   ['The program "gunicorn" was not found: it is neither in …', /"gunicorn" is not in the image/],
+  ['It ended with exit code 127: …. Its output: exec: nodde: not found; ', /"nodde" is not in/],
   [
     'It did not become ready within 60s: nothing listens on port 7001; it listens on port 3000 instead.',
     /PORT, which was 7001; it opened 3000/,
   ],
   ['GET /health on port 7001 answered with status 400', /\/health answered 400 with "Host: shop/],
+  ['GET /up on port 7001 answered with status 404', /let it answer 200, or name another path/],
+  ['Its output: listen EADDRINUSE: address already in use :::80', /the port in the variable PORT/],
   ['It needed more memory than its limit of 64 MiB, and the system ended it.', /Raise "memory"/],
 ] as const) {
   test(`the reason ${reason.slice(0, 30)} has a remedy`, () => {

@@ -20,10 +20,9 @@ const causes: readonly Cause[] = [
     remedy: () => 'Free some space on the disk of the instance, and deploy again.',
   },
   {
-    pattern: /(?:was )?not found|exit code 127/i,
-    remedy: ({ index, input }) => {
-      const before = input.slice(0, index).trimEnd().split(/\s/).at(-1) ?? ''
-      const name = /^"?([\w./@-]+)"?:?$/.exec(before)?.[1] ?? ''
+    pattern: /not found|exit code 127/i,
+    remedy: ({ input }) => {
+      const [, name = ''] = /["\s]([\w./@-]{1,100})"?:? (?:was )?not found/i.exec(` ${input}`) ?? []
       return `${name === '' ? 'The program of the command' : `"${name}"`} is not in the image: add its package to package.json, requirements.txt or what else names the packages, or correct "command" in .fairlead/app.yml.`
     },
   },
@@ -33,14 +32,25 @@ const causes: readonly Cause[] = [
       `Let the program listen on the port in the variable PORT, which was ${wanted}${seen === undefined ? '' : `; it opened ${seen.trim()}`}.`,
   },
   {
+    pattern: /EADDRINUSE|address already in use/i,
+    remedy: () =>
+      'Another program has the port that it opens: let it listen on the port in the variable PORT, which is free.',
+  },
+  {
     pattern: /listens there on another address/,
     remedy: () =>
       'Let the program listen on the address in the variable HOST, or on all addresses.',
   },
   {
     pattern: /GET (\S+) on port \d+ answered with status (\d+)/,
-    remedy: ([, path = '', status = ''], { host }) =>
-      `${path} answered ${status}${host === undefined ? '' : ` with "Host: ${host}"`}: let it answer 200 to ${status.startsWith('3') ? 'plain HTTP requests, ' : ''}${status === '400' ? 'this host (such as ALLOWED_HOSTS), ' : ''}or name another path or status as "health" in .fairlead/app.yml.`,
+    remedy: ([, path = '', status = ''], { host }) => {
+      const to = status.startsWith('3')
+        ? ' to plain HTTP requests'
+        : status === '400'
+          ? ' to this host (such as ALLOWED_HOSTS)'
+          : ''
+      return `${path} answered ${status}${host === undefined ? '' : ` with "Host: ${host}"`}: let it answer 200${to}, or name another path or status as "health" in .fairlead/app.yml.`
+    },
   },
   {
     pattern: /did not answer within|did not become ready within/,

@@ -232,7 +232,8 @@ function describeEnd(
   task: { readonly history: readonly JsonObject[] } | undefined | object,
 ): string {
   const history = (task as { history?: readonly { status?: unknown }[] } | undefined)?.history
-  return String(history?.at(-1)?.status ?? 'it has not ended within a minute.')
+  const status = String(history?.at(-1)?.status ?? 'it has not ended within a minute.')
+  return status.replace(/^Orchestration failed: \w+ \| /, '')
 }
 
 async function remove(object: CompiledObject, context: WriteContext): Promise<void> {

@@ -203,12 +203,18 @@ const AttachmentFields = z.strictObject({
     .describe('redis, valkey: whether it may drop keys when its memory is full.')
     .optional(),
   container: z
-    .union([z.boolean(), z.string().regex(/^[^\s/]+\/\S+$/)], {
-      error: 'it must be true, false, or an image in full, such as docker.io/library/postgres:17',
-    })
-    .describe(
-      'Whether it runs in a container, or the image. Unless given: where its program is not installed.',
+    .union(
+      [
+        z.boolean(),
+        z.string().regex(/^[^\s/]+\/\S+$/, 'it must be an image with its registry, or true'),
+      ],
+      { error: 'it must be true, false, or an image with its registry' },
     )
+    .meta({
+      description:
+        'Whether it runs in a container, or the image. Unless given: where its program is not installed.',
+      examples: ['docker.io/library/postgres:17'],
+    })
     .optional(),
   external: secret
     .describe('Secret with the address of a database elsewhere, which Fairlead does not run.')
@@ -307,7 +313,10 @@ const overridable = {
       named('service', 'the name of a service: at most 30 lower-case letters, digits and hyphens'),
       Service,
     )
-    .describe('What runs, by name.'),
+    .meta({
+      description: 'What runs, by name.',
+      examples: [{ web: { command: 'node server.js', hosts: ['shop.example'] } }],
+    }),
   release: Release.optional(),
   env: z
     .record(variable, plainText)

@@ -168,7 +168,8 @@ function remedyAt(path: Path, issue: z.core.$ZodIssue): string {
     return examples.length === 0
       ? `write ${key}: and its value`
       : `write for example ${key}: ${show(examples[0])}`
-  if (examples.length > 0) return `write for example ${examples.map(show).join(' or ')}`
+  if (examples.length > 0)
+    return `write for example ${[...new Set(examples.map(show))].join(' or ')}`
   const keys = keysAt(AppFileSchema, path)
   return keys.length === 0 ? 'correct the value' : `write a map with ${keys.join(', ')}`
 }
