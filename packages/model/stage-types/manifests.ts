@@ -196,6 +196,7 @@ export const deploying = [
         default: true,
       },
     ),
+    flag('destroyLatest', 'canary: also deletes the new version where a step stops it.'),
   ]),
   flag('noOutput', 'Hands no outputs to later stages.'),
 ]
