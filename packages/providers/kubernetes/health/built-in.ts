@@ -51,6 +51,7 @@ export const builtInRules: Readonly<Record<string, KindRule>> = {
   'autoscaling/HorizontalPodAutoscaler': autoscaler,
   '/ResourceQuota': quota,
   'argoproj.io/Rollout': likeDeployment,
+  'gateway.networking.k8s.io/GatewayClass': gatewayClass,
   'gateway.networking.k8s.io/Gateway': gateway,
   'gateway.networking.k8s.io/HTTPRoute': attached('parents'),
   'gateway.networking.k8s.io/GRPCRoute': attached('parents'),
@@ -204,7 +205,23 @@ function refused(
   return undefined
 }
 
-function gateway(subject: Subject): Outcome | undefined {
+function gatewayClass(subject: Subject, context: HealthContext): Outcome {
+  const accepted = conditionOf(subject, 'Accepted')
+  if (accepted?.status === 'True') return byCondition('healthy', accepted)
+  if (accepted?.status === 'False') return byCondition('failed', accepted)
+  return unaccepted(subject, context)
+}
+
+/** The API server itself writes the first conditions, `Unknown` and `Pending`. */
+function unaccepted(subject: Subject, context: HealthContext): Outcome {
+  return awaited(subject, context, {
+    limitMs: context.unattendedMs,
+    waits: 'No controller has accepted it yet.',
+    nobody: 'No controller has accepted it.',
+  })
+}
+
+function gateway(subject: Subject, context: HealthContext): Outcome | undefined {
   const bad = ['Accepted', 'ResolvedRefs']
     .map((type) => conditionOf(subject, type))
     .find((condition) => condition?.status === 'False')
@@ -215,6 +232,8 @@ function gateway(subject: Subject): Outcome | undefined {
   const programmed = conditionOf(subject, 'Programmed')
   // Controllers answer at once that they have seen none, with the generation that the API server wrote.
   if (programmed === undefined) return undefined
+  if (programmed.status === 'Unknown' && programmed.reason === 'Pending')
+    return unaccepted(subject, context)
   const waiting = listeners.find((listener) =>
     conditionsIn(listener, subject.object).some(
       ({ type, status }) => type === 'Programmed' && status !== 'True',
@@ -238,11 +257,7 @@ function attached(field: string): KindRule {
     if (parts.length > 0 && conditions.every(isAccepted))
       return outcome('healthy', `Accepted by ${parts.map(nameOf).join(', ')}.`)
     if (parts.length > 0) return outcome('progressing', 'Not every parent has accepted it yet.')
-    return awaited(subject, context, {
-      limitMs: context.unattendedMs,
-      waits: 'No parent has accepted it yet.',
-      nobody: 'No controller has accepted it.',
-    })
+    return unaccepted(subject, context)
   }
 }
 

@@ -2,10 +2,11 @@
  * The language of rules by kind: `state test; …`, of which the first that holds decides. A test is one or several of these, joined
  * by ` & `: `Ready=True|Unknown:Reason|Reason` is a condition with one of the statuses, and one of the reasons where they are named, `*` any condition;
  * `.status.phase=A|B` a field with one of the values, `.status.phase~a|b` one that contains one of the words, `.spec.suspend` one that
- * is set; `@key=value` an annotation; `!` before a field negates it. No test always holds. `failed!` is final, `trouble` fails after
+ * is set; `@key=value` an annotation; `!` before a field negates it. No test always holds, but for `progressing` of a custom kind without a status. `failed!` is final, `trouble` fails after
  * the grace, `note` warns and goes on.
  */
 import { fieldAt, textOf } from '@fairlead/base/json/values.ts'
+import { isBuiltInGroup } from '../kinds.ts'
 import { valueText } from '../objects.ts'
 import {
   byCondition,
@@ -46,6 +47,8 @@ export function runRule(rule: readonly RuleStep[], subject: Subject): Outcome | 
     const found = tests.map((test) => test(subject))
     if (found.includes(undefined)) continue
     const state = (word === 'trouble' ? 'progressing' : word.replace('!', '')) as HealthState
+    // A controller that has not written anything may not be there at all.
+    if (word === 'progressing' && tests.length === 0 && isSilent(subject)) return undefined
     const why = found.find((each) => typeof each === 'object') ?? found[0]
     const more = { final: word.endsWith('!'), isTrouble: word === 'trouble', warning }
     const said =
@@ -56,6 +59,11 @@ export function runRule(rule: readonly RuleStep[], subject: Subject): Outcome | 
     warning = said.sentence
   }
   return undefined
+}
+
+function isSilent({ object, status }: Subject): boolean {
+  const [group = '', version] = object.apiVersion.split('/')
+  return version !== undefined && !isBuiltInGroup(group) && !isSet(status)
 }
 
 function usualSentence(state: HealthState): string {

@@ -130,10 +130,6 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
       'progressing Ready=False:HPAMetricsUnavailable; failed Ready=False; healthy Ready=True; progressing Ready=Unknown',
   ],
   [
-    'gateway.networking.k8s.io/GatewayClass',
-    'healthy Accepted=True; failed Accepted=False; progressing',
-  ],
-  [
     'monitoring.coreos.com/Prometheus,PrometheusAgent,Alertmanager,ThanosRuler',
     'suspended .spec.paused=true; failed Reconciled=False; healthy Available=True; progressing Available=False|Degraded:SomePodsNotReady; ' +
       'failed Available=False|Degraded; progressing Available=Unknown',

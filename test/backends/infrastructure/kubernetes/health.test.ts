@@ -870,7 +870,7 @@ const argo: Facts = {
     sparkoperator.k8s.io/v1beta2 SparkApplication .status.applicationState.state="SUCCEEDING"
     sparkoperator.k8s.io/v1beta2 SparkApplication .status.applicationState.state="UNKNOWN"
     numaflow.numaproj.io/v1alpha1 Pipeline .status.observedGeneration=1 .status.phase="Running"
-    route.openshift.io/v1 Route .status={}
+    route.openshift.io/v1 Route .status={} .metadata.creationTimestamp="${ago(1)}"
     apps.openshift.io/v1 DeploymentConfig Available=False Progressing=True
     s3.services.k8s.aws/v1alpha1 Bucket Ready=False
     pubsub.cnrm.cloud.google.com/v1beta1 PubSubTopic Ready=False:Updating
@@ -996,6 +996,21 @@ const argo: Facts = {
 
 /** Branches of Argo CD in which the verdict is another, and why. */
 const argoDifferences: readonly (readonly [facts: string, ours: string, why: string])[] = [
+  [
+    'route.openshift.io/v1 Route',
+    'unattended',
+    'Progressing there for ever: no controller has written a status',
+  ],
+  [
+    'gateway.networking.k8s.io/v1 GatewayClass Accepted=Unknown:Pending',
+    'unattended',
+    'Progressing there for ever: the API server itself writes Pending',
+  ],
+  [
+    'gateway.networking.k8s.io/v1 Gateway Accepted=Unknown:Pending Programmed=Unknown:Pending',
+    'unattended',
+    'Progressing there for ever, too',
+  ],
   [
     'cert-manager.io/v1 Certificate Ready=False:DoesNotExist',
     'progressing',

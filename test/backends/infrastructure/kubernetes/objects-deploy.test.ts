@@ -273,8 +273,13 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     await done
     await plane.api.get(`/apis/${group}/v1/namespaces/${namespace}/gadgets/g`)
   },
-  'objects-scenario 111 the next wave waits for the one before': async ({ deploy, get, names }) => {
-    await deploy([
+  'objects-scenario 111 the next wave waits for the one before': async ({
+    deploy,
+    failDeploy,
+    get,
+    names,
+  }) => {
+    const { manifestNamesByNamespace } = await deploy([
       configMap('second', {}, { annotations: { 'argocd.argoproj.io/sync-wave': '2' } }),
       job('first', undefined, {
         metadata: { annotations: { 'argocd.argoproj.io/sync-wave': '1' } },
@@ -294,6 +299,13 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     assert.ok(Date.parse((await get('configmaps/second')).metadata.creationTimestamp) >= ended)
     const jobs = await names('jobs')
     assert.ok(!jobs.includes('before') && !jobs.includes('check'), jobs.join())
+    // A stage waits for what results name.
+    assert.deepEqual(Object.values(objectOf(manifestNamesByNamespace)).flat(), [
+      'job first',
+      'configMap second',
+    ])
+    const former = { apiVersion: 'extensions/v1beta1', kind: 'Ingress', metadata: { name: 'edge' } }
+    assert.match(await failDeploy([former]), /serves Ingress in networking\.k8s\.io\/v1/)
   },
   'objects-scenario 112 custom resources go before their definition': async (operations, t) => {
     const { plane, deploy, namespace } = operations
