@@ -8,7 +8,7 @@ import { definedOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
-import { migrate } from '@fairlead/base/storage/migrations.ts'
+import { migrateAll } from '@fairlead/base/storage/migrations.ts'
 import type { BackendState } from '@fairlead/base/telemetry/metrics.ts'
 import { Sweeper } from '@fairlead/engine/retention/sweeper.ts'
 import { withoutSchemas } from '@fairlead/gateway/http/without-schemas.ts'
@@ -72,8 +72,8 @@ export function createBackendServer(options: BackendServerOptions) {
   // What a request has changed, and what it has read, is told no earlier.
   server.addHook('onSend', (_request, _reply, _payload, done) => commits.whenStored(done))
   const { ports, add } = createPorts({ call, log, steady, accessOf })
+  migrateAll(options.db, options.backends.flatMap(migrationsOf))
   for (const backend of options.backends) {
-    migrateAll(options.db, backend)
     const open = backend.open(
       toContext(backend.service, { ...options, commits, isNewData, now, steady, ports }),
     )
@@ -169,10 +169,11 @@ function createServer({ log, settings }: BackendServerOptions): FastifyInstance 
   return server
 }
 
-function migrateAll(db: DatabaseSync, { service, migrations, partMigrations = {} }: Backend): void {
-  migrate(db, service, migrations)
-  for (const [part, ofPart] of Object.entries(partMigrations))
-    migrate(db, `${service}/${part}`, ofPart)
+function migrationsOf({ service, migrations, partMigrations = {} }: Backend) {
+  const parts = Object.entries(partMigrations).map(
+    ([part, ofPart]) => [`${service}/${part}`, ofPart] as const,
+  )
+  return [[service, migrations] as const, ...parts]
 }
 
 function toContext(

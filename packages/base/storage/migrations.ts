@@ -1,13 +1,30 @@
-/** Brings the tables of one back end to the newest version, in one transaction. */
+/** Brings tables to the newest version, in one transaction. */
 import type { DatabaseSync } from 'node:sqlite'
 import { inTransaction } from './database.ts'
 import { explainDatabaseFault } from './database-fault.ts'
 
-/** @throws {Error} when the database was written by a newer version than this one, or cannot be used; the message says what to do */
+/** @throws as `migrateAll` */
 export function migrate(db: DatabaseSync, owner: string, migrations: readonly string[]): void {
+  migrateAll(db, [[owner, migrations]])
+}
+
+/**
+ * The tables of all owners, or of none.
+ *
+ * @throws {Error} when the database was written by a newer version than this one, or cannot be used; the message says what to do
+ */
+export function migrateAll(
+  db: DatabaseSync,
+  all: readonly (readonly [owner: string, migrations: readonly string[]])[],
+): void {
   try {
-    if (checkVersion(db, owner, migrations) < migrations.length)
-      inTransaction(db, () => bringUp(db, owner, migrations))
+    const isComplete = all.every(
+      ([owner, migrations]) => checkVersion(db, owner, migrations) === migrations.length,
+    )
+    if (isComplete) return
+    inTransaction(db, () => {
+      for (const [owner, migrations] of all) bringUp(db, owner, migrations)
+    })
   } catch (error) {
     throw explainDatabaseFault(error, db.location() ?? undefined)
   }
