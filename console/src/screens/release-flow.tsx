@@ -9,7 +9,7 @@ import { Button } from '../components/button.tsx'
 import { GroupCharts } from '../components/group-charts.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { Loading, Stale } from '../components/screen.tsx'
-import { Name, NameLink, StatusMark, Time } from '../components/text.tsx'
+import { Duration, Name, NameLink, StatusMark, Time } from '../components/text.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import {
   accountOf,
@@ -61,7 +61,7 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
     <section class="flow-page" aria-label="Releases">
       <Stale reading={live.reading.value} />
       <p class="flow-headline">
-        <Name text={headline(environments, last, mayJudge)} />
+        <Name text={headline(environments, last, mayJudge)} max={200} />
       </p>
       {found?.declared === false && environments.length > 1 && (
         <p>
@@ -196,6 +196,8 @@ function Column({ application, environment, groups, releases }: ColumnProps) {
     names.includes(`${accountOf(group)} ${group.region} ${group.name}`),
   )
   const serving = own.filter(isEnabled)
+  // Two versions share the traffic on purpose.
+  const isShared = serving.some((group) => typeof group['trafficPercent'] === 'number')
   const [run] = rollback
     ? []
     : clusters
@@ -258,7 +260,7 @@ function Column({ application, environment, groups, releases }: ColumnProps) {
       <p class="muted">
         {sinceMs ? (
           <>
-            serves since <Time at={sinceMs} />
+            serving for <Duration from={sinceMs} />
           </>
         ) : (
           ''
@@ -291,6 +293,7 @@ function Column({ application, environment, groups, releases }: ColumnProps) {
         </p>
       )}
       {!rollback &&
+        !isShared &&
         drift.slice(0, 2).map(({ text }) => (
           <p key={text} class="is-behind">
             <Name text={text} max={120} />
@@ -369,13 +372,17 @@ function Between({ application, environment, promotion }: BetweenProps) {
       {!isSame && <Conditions application={application} conditions={conditions} />}
       {run && !run['judgment'] && (
         <p>
-          <NameLink href={to.execution(run.id)} text={run.waitsFor ?? run.pipeline} max={60} />
+          <NameLink
+            href={to.execution(run.id)}
+            text={(conditions.length === 0 && run.waitsFor) || run.pipeline}
+            max={60}
+          />
         </p>
       )}
       {!isSame && !run && conditions.length === 0 && holds[0] && (
         <Name class="muted" text={holds[0]} max={80} />
       )}
-      {!isSame && (
+      {!isSame && (!run || run['judgment']) && (
         <Button kind="primary" small onClick={review}>
           {run?.['judgment'] ? 'Review' : `Promote${isBack(environment) ? ' again' : ''} …`}
         </Button>

@@ -94,7 +94,9 @@ function describe(constraint: Constraint, { soak, stage, scored }: Evidence): st
       return stage === undefined ? `needs the judgment of ${by}` : describeJudgment(roles)
     }
     case 'soakTime': {
-      const span = `${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`
+      const [count, unit] =
+        minutes < 1 ? [Math.round(minutes * 60), 'second'] : [Math.round(minutes), 'minute']
+      const span = `${count} ${unit}${count === 1 ? '' : 's'}`
       return (
         describeSoak(toSoak(constraint, soak)) ?? `has run in ${soak.from} for ${span} and more`
       )

@@ -317,9 +317,14 @@ async function pipelineAfter(run: Run, judgment: RunStage, known: Known): Promis
     manifests: [],
     holds: [],
     pipelines: [],
-    conditions: promoted.flatMap(({ conditions }) => conditions),
+    conditions: [
+      ...promoted,
+      ...places.map((place, at) =>
+        places_.includes(place) ? toPromotion(known.environments[at]?.['promotion']) : undefined,
+      ),
+    ].flatMap((each) => each?.conditions ?? []),
     ...definedOf(between),
-    ...promoted[0],
+    ...definedOf({ ...promoted[0], conditions: undefined }),
     changes: [...changes, ...promoted.flatMap((each) => each.changes)],
     settings: places_.flatMap((place) =>
       definitionWords([{ id: run.pipelineConfigId ?? '' }], place, findings),
