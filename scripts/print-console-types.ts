@@ -65,6 +65,8 @@ ${[...schemas].flatMap(([name, text]) => (used.has(name) ? text : [])).join('\n'
 /** In the shape that openapi-fetch infers from: an operation with its parameters, what it answers, its status, and its body. */
 const helpers = `type S = components['schemas']
 type Any = Record<string, unknown>
+/** A type for every key would have to admit those of the named fields. */
+type Open<T> = T & Any
 interface Json<T> { content: { 'application/json': T } }
 type Answer<T> = [T] extends ['none'] ? { content?: never } : Json<T>
 interface Op<P, T, Status extends number = 200> { parameters: P; responses: { [K in Status | 'default']: K extends 'default' ? Json<S['Error']> : Answer<T> } }
@@ -163,15 +165,13 @@ function objectType({ properties = {}, required = [], additionalProperties }: Sc
   const fields = Object.entries(properties).map(
     ([name, schema]) => `${key(name)}${required.includes(name) ? '' : '?'}: ${toType(schema)}`,
   )
-  if (additionalProperties !== undefined && additionalProperties !== false) {
-    // A type for every key would have to admit those of the named fields.
-    const others =
-      additionalProperties === true || fields.length > 0 ? 'unknown' : toType(additionalProperties)
-    fields.push(`[key: string]: ${others}`)
+  const isOpen = additionalProperties !== undefined && additionalProperties !== false
+  if (fields.length > 0) {
+    const own = `{ ${fields.join('; ')} }`
+    return isOpen ? `Open<${own}>` : own
   }
-  return fields.length === 0 || fields.join() === '[key: string]: unknown'
-    ? 'Any'
-    : `{ ${fields.join('; ')} }`
+  const others = isOpen && additionalProperties !== true ? toType(additionalProperties) : 'unknown'
+  return others === 'unknown' ? 'Any' : `{ [key: string]: ${others} }`
 }
 
 function key(name: string): string {

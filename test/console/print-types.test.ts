@@ -33,7 +33,7 @@ const forms: [meaning: string, schema: Parameters<typeof toType>[0], type: strin
       required: ['a'],
       additionalProperties: {},
     },
-    '{ a: string; [key: string]: unknown }',
+    'Open<{ a: string }>',
   ],
   [
     'a map',
