@@ -16,7 +16,6 @@ import {
 import { dirname, join, relative, resolve } from 'node:path'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import { placeConsole } from './build-console.ts'
-import { compileEagerly } from './eager-functions.ts'
 import { type Start, writeMerged } from './merge-chunks.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -328,6 +327,5 @@ if (import.meta.main) {
   const outDir = join(root, 'dist')
   if (!existsSync(join(root, 'node_modules/esbuild'))) throw new Error('Run npm ci first.')
   const packages = await buildPackage(outDir)
-  await compileEagerly(outDir)
   console.log(`${relative(root, outDir)}/ holds Fairlead and ${packages.length} packages`)
 }

@@ -15,7 +15,6 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { buildPackage } from './build.ts'
-import { compileEagerly } from './eager-functions.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
@@ -125,7 +124,6 @@ function placeControl(folder: string, fields: Readonly<Record<string, string>>):
 if (import.meta.main) {
   const dist = join(root, 'dist')
   await buildPackage(dist)
-  await compileEagerly(dist)
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     version: string
   }

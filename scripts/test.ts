@@ -5,11 +5,13 @@
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import {
   cpSync,
   existsSync,
   globSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -17,9 +19,9 @@ import {
   statSync,
   utimesSync,
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { buildPackage, bundle } from './build.ts'
-import { compileEagerly, serveOnce } from './eager-functions.ts'
 import { planRun } from './test-plan.ts'
 import { type Results, runTests, seconds } from './test-processes.ts'
 
@@ -66,7 +68,7 @@ async function main(patterns: string[]): Promise<boolean> {
   if (plan.announcement !== '') console.log(`${plan.announcement}\n`)
   const checks: Results = { passed: 0, failed: 0, skipped: 0 }
   const checked = isNamed ? undefined : runChecks(checks)
-  process.env['TESTED_BUNDLE'] = await bundleProgram({ isEager: !isNamed })
+  process.env['TESTED_BUNDLE'] = await bundleProgram()
   const tests = await runTests(plan.files)
   await checked
   if (tests.passed + tests.failed === 0) {
@@ -85,10 +87,9 @@ async function main(patterns: string[]): Promise<boolean> {
 /**
  * Bundles the program for the tests that start it as a process, for less than half of the processor time of its sources.
  *
- * @param isEager Takes ten seconds, and makes each start a tenth cheaper
  * @returns a folder that is named by its content, so that runs side by side do not disturb each other
  */
-async function bundleProgram({ isEager }: { isEager: boolean }): Promise<string> {
+async function bundleProgram(): Promise<string> {
   mkdirSync(cache, { recursive: true })
   const fresh = join(cache, `bundle-${process.pid}`)
   await buildPackage(join(fresh, 'dist'))
@@ -97,7 +98,7 @@ async function bundleProgram({ isEager }: { isEager: boolean }): Promise<string>
     join(fresh, 'test'),
   )
   cpSync(join(root, 'package.json'), join(fresh, 'package.json'))
-  const hash = createHash('sha256').update(`${isEager}`)
+  const hash = createHash('sha256')
   for (const file of globSync('**/*.{js,json}', { cwd: fresh }).sort())
     hash.update(file).update(readFileSync(join(fresh, file)))
   const folder = join(cache, `bundle-${hash.digest('hex').slice(0, 16)}`)
@@ -105,13 +106,11 @@ async function bundleProgram({ isEager }: { isEager: boolean }): Promise<string>
     if (old !== folder && isLeft(old)) rmSync(old, { recursive: true, force: true })
   }
   const isNew = !existsSync(folder)
-  if (isNew && isEager) await compileEagerly(join(fresh, 'dist'))
   if (isNew) renameSync(fresh, folder)
   else rmSync(fresh, { recursive: true })
   hold(folder)
   setInterval(() => hold(folder), bundleMaxAgeMs / 6).unref()
-  // Fills the cache of compiled modules, which the tests would otherwise do at the same time.
-  if (isNew) await serveOnce(join(folder, 'dist'))
+  if (isNew) await warmUp(folder)
   return folder
 }
 
@@ -125,6 +124,38 @@ function isLeft(bundle: string): boolean {
 function hold(bundle: string): void {
   const now = new Date()
   utimesSync(bundle, now, now)
+}
+
+/**
+ * Serves once with every back end embedded. The first process to end decides which functions the cache of compiled modules holds;
+ * one that had done less would leave the others to compile the rest, each time anew.
+ */
+async function warmUp(bundle: string): Promise<void> {
+  const home = mkdtempSync(join(tmpdir(), 'fairlead-warm-up-'))
+  const env = {
+    ...process.env,
+    HOME: home,
+    SERVER_PORT: '0',
+    SERVER_DRAINMS: '0',
+    FAIRLEAD_DATA_DIR: join(home, 'data'),
+  }
+  const child = spawn(process.execPath, [join(bundle, 'dist/fairlead.js'), 'serve'], {
+    cwd: home,
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const ended = once(child, 'close')
+  let output = ''
+  for await (const chunk of child.stdout) {
+    output += String(chunk)
+    const [, port] = /listening on https?:\/\/[^\s,"]+:(\d+)/.exec(output) ?? []
+    if (port === undefined || child.killed) continue
+    for (const path of ['health', 'applications', 'v2/api-docs'])
+      await fetch(`http://127.0.0.1:${port}/${path}`).catch(() => {})
+    child.kill('SIGTERM')
+  }
+  await ended
+  rmSync(home, { recursive: true, force: true })
 }
 
 /** Beside the tests, one after the other. */

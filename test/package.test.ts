@@ -5,7 +5,6 @@ import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { markEager } from '../scripts/eager-functions.ts'
 import { startInstance } from './support/instance.ts'
 import { packageFolder } from './support/package-folder.ts'
 import { waitFor } from './support/wait-until.ts'
@@ -58,42 +57,6 @@ test('the packed package installs and serves alone', async (t) => {
   assert.equal(await lastStatus(`${url}${ref}`), 'SUCCEEDED')
 
   assert.equal((await ask(`${url}/applications/packed`)).status, 200)
-})
-
-test('functions that are compiled with their file do what they did, under the same name', async () => {
-  const source = `const early = later(2)
-function later(x) { 'use strict'; const a = inner(x); function inner(y) { return { y, twice() { return y * 2 } } } return a.twice() }
-async function* steps() { yield* [1, await 2] }
-const pick = async ({ a }, b = () => a) => b()
-const wrap = { "file.js"(module) { module.exports = function named() { return this === undefined } } }
-class Kept { #n = () => 5; get n() { return this.#n() } }
-const module = {}
-wrap["file.js"](module)
-export const result = [early, later.name, steps.name, pick.name, await Array.fromAsync(steps()), await pick({ a: 3 }), new Kept().n, module.exports.name, (0, module.exports)()]
-`
-  // V8 counts calls of a method from its name on.
-  const eager = markEager(
-    source,
-    ({ type, start }) => type !== 'FunctionExpression' || source.startsWith('function', start),
-  )
-  assert.deepEqual(eager.match(/(?:^|;)var (\w+)=\(/gm), [
-    ';var later=(',
-    ';var inner=(',
-    ';var steps=(',
-  ])
-  assert.match(eager, /pick = \(async .*b = \(\(\) => a\).*"file\.js":\(function/s)
-  assert.match(eager, /'use strict';;var inner/)
-  const [before, after] = await Promise.all(
-    [source, eager].map(
-      (text) =>
-        import(`data:text/javascript,${encodeURIComponent(text)}`) as Promise<{ result: unknown }>,
-    ),
-  )
-  assert.deepEqual(after?.result, before?.result)
-  assert.equal(
-    markEager(source, () => false),
-    source,
-  )
 })
 
 test('the package is built when it is packed', () => {
