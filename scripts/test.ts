@@ -127,8 +127,7 @@ function hold(bundle: string): void {
 }
 
 /**
- * Serves once with every back end embedded. The first process to end decides which functions the cache of compiled modules holds;
- * one that had done less would leave the others to compile the rest, each time anew.
+ * Serves once with every back end embedded: tests that begin side by side find a full cache of compiled modules.
  */
 async function warmUp(bundle: string): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'fairlead-warm-up-'))
