@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldAt, fieldOf, objectsOf } from '../../packages/base/json/values.ts'
 import type { AppPlace } from '../../packages/engine/apps/account-places.ts'
-import { readApp } from '../../packages/engine/apps/app-environment.ts'
-import { compileApplication, compileEnvironment } from '../../packages/engine/apps/compile.ts'
+import { readApp, withoutCanary } from '../../packages/engine/apps/app-environment.ts'
+import {
+  compileApplication,
+  compileEnvironment,
+  deploymentStages,
+} from '../../packages/engine/apps/compile.ts'
 import { withConstraints } from '../../packages/engine/apps/run-stages.ts'
 
 const example = `
@@ -71,6 +75,18 @@ test('app-scenario 60: an example with two environments compiles', () => {
     ]),
     [['0 0 3 ? * 2', 'Europe/Berlin']],
   )
+})
+
+test('a canary is compared by the configuration that it names, and a version that has served needs none', () => {
+  const [here] = readApp(
+    'application: shop\nservices: { web: { hosts: [shop.example] } }\nenvironments: { production: { promote: { canary: { percent: 20%, config: errors, duration: 5m } } } }',
+  ).environments
+  assert.ok(here !== undefined)
+  const stepsOf = (environment: typeof here) =>
+    fieldAt(objectsOf(deploymentStages(environment, place)[0]?.['clusters'])[0], 'canary', 'steps')
+  const canaryConfig = { canaryConfigName: 'errors', lifetimeDuration: 'PT300S' }
+  assert.deepEqual(stepsOf(here), [{ percent: 20, analysis: { canaryConfig } }])
+  assert.deepEqual(stepsOf(withoutCanary(here)), [{ percent: 100, pauseSeconds: 0 }])
 })
 
 test('app-scenario 53: a promotion waits for soak time and judgment before the release', () => {
