@@ -122,7 +122,9 @@ function headline(
     parts.push(`${health.total - health.up} of ${plural(health.total, 'instance')} not up`)
   if (rollback)
     parts.push(`rolled back from ${rollback.from}${rollback.user ? ` by ${rollback.user}` : ''}`)
-  const ready = environments.find(({ promotion }) => promotion?.images.length)
+  const ready = environments.find(
+    ({ promotion }) => promotion?.images.length || promotion?.runs.length,
+  )
   if (ready?.promotion) {
     const { commits, runs, images } = ready.promotion
     const [run] = runs
@@ -135,6 +137,7 @@ function headline(
       parts.push(
         `${what} ${wait} for ${mayJudge ? 'your approval' : 'an approval'} to ${ready.name}`,
       )
+    else if (run && what === '') parts.push(`${run.pipeline} is under way`)
     else if (run) parts.push(`${what} under way to ${ready.name}: ${run.waitsFor ?? run.pipeline}`)
     else parts.push(`${what} may go to ${ready.name}${isBack(ready) ? ' again' : ''}`)
   }
@@ -354,7 +357,7 @@ function Between({ application, environment, promotion }: BetweenProps) {
       ? plural(commits.length, 'commit')
       : isSame
         ? 'the same'
-        : images.map((each) => each.to).join(', ')
+        : images.map((each) => each.to).join(', ') || 'under way'
   const review = () =>
     openReview(
       run?.['judgment']
