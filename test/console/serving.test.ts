@@ -93,7 +93,10 @@ test('the console is served without login', async (t) => {
     assert.equal(headers['content-type'], 'font/woff2')
     assert.equal(headers['content-encoding'], undefined)
     const { body } = await ask(`${gateway}/console/files/${manifest.style}`, {})
-    assert.match(body.toString(), new RegExp(`font-display:swap;src:url\\("\\./${manifest.font}"\\)`))
+    assert.match(
+      body.toString(),
+      new RegExp(`font-display:swap;src:url\\("\\./${manifest.font}"\\)`),
+    )
   })
 
   await t.test('HEAD announces the same without a body', async () => {
