@@ -46,6 +46,12 @@ export async function measureBalancer(options: BenchOptions, scratch: Scratch): 
     }
     const small = await measure(targets, options, { path: smallPath, connections: 50 })
     print('Load balancer: 2 KB answers, 50 connections', toRows(small))
+    const secure = await measure(
+      targets.filter(({ securePort }) => securePort !== undefined),
+      options,
+      { path: smallPath, connections: 50, isSecure: true },
+    )
+    print('Load balancer: the same with TLS', toRows(secure))
     const megabyte = await measure(targets, options, { path: '/networks/mb1', connections: 16 })
     print('Load balancer: 1 MB answers, 16 connections', toRows(megabyte))
   } finally {

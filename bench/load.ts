@@ -3,9 +3,12 @@
  * An HTTP client would cost more processor time than what is measured. It reads answers with a content length only.
  */
 import { createConnection, type Socket } from 'node:net'
+import { connect } from 'node:tls'
 
 export interface LoadRequest {
   port: number
+  /** With TLS; any certificate will do. */
+  isSecure?: boolean
   /** Default: GET. */
   method?: string
   /** `{connection}` stands for the number of the connection, from 0. */
@@ -37,6 +40,7 @@ export interface LoadResult {
 /** @throws {Error} for any other status, and for a connection that breaks off. */
 export async function load({
   port,
+  isSecure = false,
   method = 'GET',
   path,
   headers = {},
@@ -76,7 +80,7 @@ export async function load({
   await Promise.all(
     Array.from({ length: connections }, (_, index) => {
       const firstAt = startedAt + (pauseMs * index) / connections
-      return new Connection(port, requestOf(index), {
+      return new Connection({ port, isSecure }, requestOf(index), {
         onAnswer,
         statuses: [wanted, ...tolerated],
       }).run({
@@ -112,6 +116,8 @@ interface Expected {
   statuses: readonly number[]
 }
 
+type Address = Required<Pick<LoadRequest, 'port' | 'isSecure'>>
+
 class Connection {
   readonly #socket: Socket
   readonly #request: Buffer
@@ -125,8 +131,9 @@ class Connection {
   #answered: (() => void) | undefined
   #failed: ((error: Error) => void) | undefined
 
-  constructor(port: number, request: Buffer, expected: Expected) {
-    this.#socket = createConnection({ port, host: '127.0.0.1', noDelay: true })
+  constructor({ port, isSecure }: Address, request: Buffer, expected: Expected) {
+    const socket = createConnection({ port, host: '127.0.0.1', noDelay: true })
+    this.#socket = isSecure ? connect({ socket, rejectUnauthorized: false }) : socket
     this.#request = request
     this.#expected = expected
     this.#socket.on('data', (chunk: Buffer) => this.#read(chunk))

@@ -11,6 +11,7 @@ const warmUpRequests = 60_000
 const maxWarmUps = 12
 
 export interface Asked {
+  isSecure?: boolean
   method?: string
   path: string
   connections: number
@@ -72,7 +73,8 @@ export async function measure(
 }
 
 function toRequest(target: Target, what: Asked): Omit<LoadRequest, 'seconds'> {
-  return { ...what, port: target.port, headers: { ...target.headers, ...what.headers } }
+  const port = (what.isSecure === true ? target.securePort : undefined) ?? target.port
+  return { ...what, port, headers: { ...target.headers, ...what.headers } }
 }
 
 /** Until what runs often is compiled, or it takes too long on a busy machine. @returns requests that were answered */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { findProgram, type Program } from '../test/support/debian.ts'
 import { freePort } from '../test/support/free-port.ts'
 import { MeasuredProcess } from './measured-process.ts'
-import { password, type Scratch, startService, type Target } from './targets.ts'
+import { password, type Scratch, startService, type Target, writeCertificate } from './targets.ts'
 
 type StartPeer = (command: string, dir: string, service: Target) => Promise<Target>
 
@@ -31,7 +31,8 @@ export async function startPeers(
 
 /** One worker. */
 async function startNginx(command: string, dir: string, service: Target): Promise<Target> {
-  const port = await freePort()
+  const [port, securePort] = [await freePort(), await freePort()]
+  const { certificateFile, keyFile } = writeCertificate(dir)
   const file = join(dir, 'nginx.conf')
   writeFileSync(
     file,
@@ -43,6 +44,8 @@ http {
   upstream service { server 127.0.0.1:${service.port}; keepalive 64; keepalive_requests 1000000; }
   server {
     listen 127.0.0.1:${port};
+    listen 127.0.0.1:${securePort} ssl;
+    ssl_certificate ${certificateFile}; ssl_certificate_key ${keyFile};
     location / { proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; }
   }
 }
@@ -54,7 +57,7 @@ http {
     dir,
   })
   await nginx.answers(`http://127.0.0.1:${port}/health`)
-  return { name: 'nginx', port, process: nginx, headers: {} }
+  return { name: 'nginx', port, securePort, process: nginx, headers: {} }
 }
 
 async function startCaddy(command: string, dir: string, service: Target): Promise<Target> {

@@ -1,5 +1,5 @@
 /** What is compared: a service asked directly, through nginx, and through the gateway; each in a process of its own. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,6 +9,7 @@ import type { DesiredLoadBalancer, DesiredState } from '../packages/base/net/age
 import { socketPathFor } from '../packages/base/storage/socket-path.ts'
 import { defaultLimits } from '../packages/providers/local/front/wanted-fronts.ts'
 import { freePort } from '../test/support/free-port.ts'
+import { keyPairOf } from '../test/support/self-signed.ts'
 import { MeasuredProcess } from './measured-process.ts'
 
 export interface Target {
@@ -17,6 +18,8 @@ export interface Target {
   process: MeasuredProcess
   /** Sent with every request. */
   headers: Record<string, string>
+  /** Another port of it, with TLS. */
+  securePort?: number
 }
 
 const root = resolve(import.meta.dirname, '..')
@@ -109,22 +112,29 @@ export async function startAgentBalancer(
   dist: boolean,
   service: Target,
 ): Promise<Target> {
-  const port = await freePort()
+  const [port, securePort] = [await freePort(), await freePort()]
   const agent = startAgent(dir, dist)
-  const listener = {
-    protocol: 'http',
-    host: '127.0.0.1',
-    port,
-    certificate: undefined,
-    allowedSources: undefined,
-  } as const
+  const usual = { host: '127.0.0.1', allowedSources: undefined }
+  const listeners = [
+    { ...usual, protocol: 'http', port, certificate: undefined },
+    { ...usual, protocol: 'https', port: securePort, certificate: writeCertificate(dir) },
+  ] as const
   await tell(dir, agent, {
     revision: 1,
     instances: [],
-    loadBalancers: [balancerOf(service, [listener])],
+    loadBalancers: [balancerOf(service, listeners)],
   })
   await agent.answers(`http://127.0.0.1:${port}/health`)
-  return { name: 'load balancer', port, process: agent, headers: {} }
+  return { name: 'load balancer', port, securePort, process: agent, headers: {} }
+}
+
+/** PEM files of a certificate that nobody trusts, with a key of P-256. */
+export function writeCertificate(dir: string) {
+  const [certificateFile, keyFile] = [join(dir, 'certificate.pem'), join(dir, 'key.pem')]
+  const { certificate, keyPem } = keyPairOf('localhost', 'ec')
+  writeFileSync(certificateFile, certificate)
+  writeFileSync(keyFile, keyPem)
+  return { certificateFile, keyFile }
 }
 
 function balancerOf(
