@@ -11,7 +11,10 @@ const definitionCounts = [600, 2400, 6000, 20_000]
 const executionCounts = [1000, 100_000, 1_000_000]
 const pipelinesEach = 20
 const runsAtATime = 32
-const warmUpRuns = 100
+/** V8 compiles what runs take for some hundred of them. */
+const warmUpRuns = 1500
+/** One after another. */
+const warmUpStarts = 100
 const oneByOne = 40
 const sleepers = 1000
 /** Until they wake: so long it takes to start them. */
@@ -63,7 +66,7 @@ export async function measureWaking(
     const start = (name: string, parameters: object) =>
       post(target, `/pipelines/${application}/${name}`, { type: 'manual', parameters })
     // A new process compiles what it runs for the first time.
-    for (let n = 0; n < warmUpRuns; n++) await start('other', {})
+    for (let n = 0; n < warmUpStarts; n++) await start('other', {})
     const wakeMs = Date.now() + sleepSeconds * 1000
     const refs: string[] = []
     const send = async () => {
