@@ -366,11 +366,14 @@ function FindingsOf({ application }: { application: string }) {
   )
 }
 
-/** What runs without waiting for the reader, and what failed. */
+/** What runs, what failed, and what waits for somebody else. */
 function Others({ own, failed, succeeded, waiting, of }: OthersProps) {
   const failures = failed.reading.value.body?.filter(isFailure)
-  const running = (own.reading.value.body ?? []).filter(({ id }) =>
+  const others = (own.reading.value.body ?? []).filter(({ id }) =>
     waiting.every((one) => one.id !== id),
+  )
+  const { true: waitingElsewhere = [], false: running = [] } = Object.groupBy(others, (run) =>
+    String(run.stages.some(isWaiting)),
   )
   return (
     <>
@@ -398,6 +401,17 @@ function Others({ own, failed, succeeded, waiting, of }: OthersProps) {
         of={of}
         more={to.runs(undefined, { status: 'failed', from: '24h' })}
       />
+      {waitingElsewhere.length > 0 && (
+        <Block
+          title="Waiting for others"
+          live={own}
+          items={waitingElsewhere}
+          none="Nothing waits for others."
+          row={runningRow}
+          of={of}
+          more={to.runs(undefined, { status: 'active' })}
+        />
+      )}
     </>
   )
 }
