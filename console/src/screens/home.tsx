@@ -375,17 +375,11 @@ function Others({ own, failed, succeeded, waiting, of }: OthersProps) {
   const { true: waitingElsewhere = [], false: running = [] } = Object.groupBy(others, (run) =>
     String(run.stages.some(isWaiting)),
   )
+  const more = to.runs(undefined, { status: 'active' })
+  const active = { live: own, row: runningRow, of, more }
   return (
     <>
-      <Block
-        title="Running"
-        live={own}
-        items={running}
-        none="Nothing is running."
-        row={runningRow}
-        of={of}
-        more={to.runs(undefined, { status: 'active' })}
-      />
+      <Block {...active} title="Running" items={running} none="Nothing is running." />
       <Block
         title="Failed in the last 24 hours"
         count={failures && `${failures.length}${failures.length === 100 ? '+' : ''}`}
@@ -403,13 +397,10 @@ function Others({ own, failed, succeeded, waiting, of }: OthersProps) {
       />
       {waitingElsewhere.length > 0 && (
         <Block
+          {...active}
           title="Waiting for others"
-          live={own}
           items={waitingElsewhere}
           none="Nothing waits for others."
-          row={runningRow}
-          of={of}
-          more={to.runs(undefined, { status: 'active' })}
         />
       )}
     </>

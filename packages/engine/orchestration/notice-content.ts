@@ -209,7 +209,7 @@ function evaluated(execution: Execution, { notice, records, now }: RunNoticePart
   })
 }
 
-/** Address of an e-mail to whoever has written the commits. */
+/** Address of an e-mail to those who have written the commits. */
 const forAuthors = 'authors'
 
 /** Without those that take no mail, as code hosts give to people who hide their own. */
