@@ -85,11 +85,7 @@ export function canaryOf(
 ): { readonly steps: readonly JsonObject[] } | undefined {
   if (promote?.canary === undefined || hosts.length === 0 || strategy !== 'redblack')
     return undefined
-  const {
-    percent = usualCanaryPercent,
-    duration = usualCanaryMs,
-    config,
-  }: Partial<Exclude<typeof promote.canary, { percent: number; config?: never }>> = promote.canary
+  const { percent = usualCanaryPercent, duration = usualCanaryMs, config } = promote.canary
   const seconds = duration / 1000
   const canaryConfig = { canaryConfigName: config, lifetimeDuration: `PT${seconds}S` }
   const look = config === undefined ? { pauseSeconds: seconds } : { analysis: { canaryConfig } }

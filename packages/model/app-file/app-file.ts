@@ -247,6 +247,13 @@ const clock = z
   .string()
   .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'it must be a time of day such as 09:00')
 
+/** Percentage of the requests, and milliseconds. */
+interface Canary {
+  percent?: number
+  config?: string
+  duration?: number
+}
+
 const Promote = z.strictObject({
   judgment: z
     .array(text)
@@ -259,7 +266,7 @@ const Promote = z.strictObject({
   canary: z
     .union(
       [
-        percent.transform((share) => ({ percent: share })),
+        percent.transform((share): Canary => ({ percent: share })),
         z.strictObject({
           percent: percent.optional(),
           config: text.describe('Name of a canary configuration.').optional(),
