@@ -1,6 +1,6 @@
 /** Podman and Docker with stores of their own, and images of a small web program for them. */
 import { execFile, execFileSync } from 'node:child_process'
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
@@ -9,6 +9,7 @@ import { create } from 'tar'
 import { needs } from './debian.ts'
 import { type LoggedProcess, startProcess } from './logged-process.ts'
 import { digestOf, type OciRegistry } from './oci-registry.ts'
+import { createFolder, removeFolder } from './temporary-folder.ts'
 
 export interface TestRuntime {
   /** A program that calls it with the store of the test. */
@@ -55,7 +56,7 @@ export function startPodman(t: TestContext, registry: OciRegistry): TestRuntime 
   )
   const close = async () => {
     await caller.call('rm', '--all', '--force', '--time', '0').catch(() => {})
-    rmSync(folder, { recursive: true, force: true })
+    removeFolder(folder)
   }
   return { ...caller, close }
 }
@@ -133,7 +134,7 @@ export async function startDocker(t: TestContext): Promise<TestRuntime | undefin
     if (containers.length > 0) await caller.call('rm', '--force', ...containers).catch(() => {})
     await daemon.kill()
     execFileSync(ip, ['link', 'delete', bridge])
-    rmSync(folder, { recursive: true, force: true })
+    removeFolder(folder)
   }
   try {
     await startDaemon()
@@ -152,7 +153,7 @@ function isRoot(t: TestContext): boolean {
 
 /** Larger than a temporary folder in memory may be. */
 function createStore(): string {
-  return mkdtempSync('/var/tmp/fairlead-containers-')
+  return createFolder('containers', '/var/tmp')
 }
 
 function writeCaller(path: string, script: string): Pick<TestRuntime, 'path' | 'call'> {
@@ -205,7 +206,7 @@ export async function pushWebImage(
   tag: string,
   { version = tag, user = '65534' } = {},
 ): Promise<string> {
-  const folder = mkdtempSync('/var/tmp/fairlead-image-')
+  const folder = createFolder('image', '/var/tmp')
   const head = String.raw`Content-Type: text/plain\r\nConnection: close\r\n\r\n`
   for (const name of ['bin', 'www/cgi-bin']) mkdirSync(join(folder, name), { recursive: true })
   chmodSync(folder, 0o755)
@@ -217,7 +218,7 @@ export async function pushWebImage(
   )
   chmodSync(join(folder, 'www/cgi-bin/env'), 0o755)
   const layer = await buffer(create({ cwd: folder, portable: true }, ['.']))
-  rmSync(folder, { recursive: true })
+  removeFolder(folder)
   const config = {
     architecture: process.arch === 'x64' ? 'amd64' : process.arch,
     os: 'linux',
