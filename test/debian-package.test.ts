@@ -36,7 +36,7 @@ test('the Debian package serves, and its upgrade leaves deployed programs runnin
   const machine = await bootMachine(t, join(folder, 'machine'), folder)
   if (machine === undefined) return
   const { inside } = machine
-  const [port, webPort, ports] = [await freePort(), await freePort(), await claimPorts()]
+  const [port, webPort, ports] = [await freePort(), await freePort(), await claimPorts(t)]
   const show = async (unit: string, key: string) =>
     inside('systemctl', 'show', '--value', `--property=${key}`, unit)
   /** Asks again within the machine, which costs little. */

@@ -104,7 +104,7 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
     const [deploy = ''] = blocksOf(byScript, 'Deploy something')
     const [definitions = ''] = /^PASSWORD=.*?; }$/ms.exec(commands) ?? []
     // Those of the default account are not for load balancers.
-    const { last: balancer } = await claimPorts()
+    const { last: balancer } = await claimPorts(t)
     const there = deploy
       .replaceAll('localhost:8080', `127.0.0.1:${balancer}`)
       .replaceAll('"externalPort": 8080', `"externalPort": ${balancer}`)

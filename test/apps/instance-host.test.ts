@@ -35,7 +35,7 @@ test('app-scenario 137: the own address of an instance is a host with ACME', asy
         },
       },
       accounts: [
-        { name: 'dev', ports: await somePorts(10), front: { http: httpPort, https: tlsPort } },
+        { name: 'dev', ports: await somePorts(t, 10), front: { http: httpPort, https: tlsPort } },
       ],
     },
   }

@@ -83,7 +83,7 @@ test('apps on a cluster', async (t) => {
   t.after(() => removeFolder(home))
   const dataDir = join(home, 'data')
   mkdirSync(dataDir)
-  const { first, last } = await claimPorts()
+  const { first, last } = await claimPorts(t)
   const front = { http: await freePort(), https: await freePort() }
   const gated = { gateway: 'infra/public', pullSecret: 'registry-login' }
   const started = await startPlatform(t, {

@@ -44,7 +44,7 @@ test('the guide from a commit to a channel works', async (t) => {
   t.after(() => removeFolder(folder))
   symlinkSync(join(root, 'examples'), join(folder, 'examples'))
   const channel = await startChannel(t)
-  const { last: balancer } = await claimPorts()
+  const { last: balancer } = await claimPorts(t)
   const [
     prepare = '',
     serve = '',

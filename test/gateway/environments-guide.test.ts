@@ -19,7 +19,7 @@ test('the guide about environments works', { timeout: longestMs }, async (t) => 
   const folder = createFolder('environments')
   t.after(() => removeFolder(folder))
   symlinkSync(join(root, 'examples'), join(folder, 'examples'))
-  const { first } = await claimPorts()
+  const { first } = await claimPorts(t)
   const [config = ''] = blocksOf(guide, 'yaml')
   const ranges = (from: number) => `${first + from}-${first + from + 9}`
   const own = config.replace('20000-20999', ranges(0)).replace('21000-21999', ranges(10))

@@ -199,7 +199,7 @@ export async function startDeployments(
   const users = { alice: ['ops'], bob: ['readers'], carol: ['readers', 'writers'] }
   const entries = Object.entries(users).map(([username, roles]) => ({ username, roles }))
   writeFileSync(rolesFile, JSON.stringify({ users: entries }))
-  const ports = await claimPorts()
+  const ports = await claimPorts(t)
   const settings = { ...toSettings(rolesFile, ports, options), ...more }
   const start = () =>
     isProcess

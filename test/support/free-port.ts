@@ -2,6 +2,8 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 import { tryPort } from '../../packages/base/net/try-port.ts'
+import type { TestEnd } from './test-end.ts'
+import { waitFor } from './wait-until.ts'
 
 /** Below the ports that systems hand out on their own, so that no other test is given it meanwhile. */
 const range = { from: 20_000, to: 30_000 } as const
@@ -20,14 +22,26 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Ports that no other test has as long as this process runs. */
-export async function claimPorts(): Promise<PortBlock> {
-  for (;;) {
-    const first = blocks.from + blocks.size * randomInt(0, (blocks.to - blocks.from) / blocks.size)
+/** Those of this process whose tests have ended. */
+const endedBlocks: PortBlock[] = []
+
+/** Ports that no other test has until this one ends, or as long as the process runs. */
+export async function claimPorts(t?: TestEnd): Promise<PortBlock> {
+  const block = endedBlocks.shift() ?? (await waitFor(claimBlock, 'a block of ports'))
+  t?.after(() => endedBlocks.push(block))
+  return block
+}
+
+async function claimBlock(): Promise<PortBlock | undefined> {
+  const count = (blocks.to - blocks.from) / blocks.size
+  const start = randomInt(count)
+  for (let index = 0; index < count; index++) {
+    const first = blocks.from + blocks.size * ((start + index) % count)
     const last = first + blocks.size - 1
     // The last one is the mark of the claim.
     if (await holdPort(last)) return { first, last: last - 1 }
   }
+  return undefined
 }
 
 function holdPort(port: number): Promise<boolean> {

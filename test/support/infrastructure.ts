@@ -27,6 +27,7 @@ import { type Backends, startBackends } from './backends.ts'
 import { claimPorts } from './free-port.ts'
 import { keyPairOf } from './self-signed.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
+import type { TestEnd } from './test-end.ts'
 import { waitFor } from './wait-until.ts'
 
 /** A certificate of `localhost`, and where it is for `local.certificates`. */
@@ -273,8 +274,8 @@ async function putImage(
   return body
 }
 
-/** Ports that no account of another test file has. */
-export async function somePorts(count: number): Promise<string> {
-  const { first } = await claimPorts()
+/** Ports that no account of another test has. */
+export async function somePorts(t: TestEnd, count: number): Promise<string> {
+  const { first } = await claimPorts(t)
   return `${first}-${first + count - 1}`
 }

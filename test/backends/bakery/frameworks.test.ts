@@ -42,7 +42,7 @@ async function follow(
     env: { FAIRLEAD_ADMIN_PASSWORD: password, ...settings },
   })
   linkGoCache(env['FAIRLEAD_DATA_DIR'] ?? '', 'local')
-  const { last: balancer } = await claimPorts()
+  const { last: balancer } = await claimPorts(t)
   const script =
     `set -eo pipefail\nPASSWORD=${password}\n${apiFunction()}\n${commands}\n${commandsOf('Bake and deploy')}`
       .replaceAll('localhost:8084', `127.0.0.1:${port}`)

@@ -44,7 +44,7 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
     }
     const account = {
       name: 'local',
-      ports: await somePorts(20),
+      ports: await somePorts(t, 20),
       'container-runtime': runtime.path,
       ...outgoing,
     }
@@ -308,7 +308,7 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
 test('an account without a container runtime says what to install', async (t) => {
   const account = {
     name: 'local',
-    ports: await somePorts(2),
+    ports: await somePorts(t, 2),
     'container-runtime': '/nowhere/podman',
   }
   const infra = await startInfrastructure(t, { local: { accounts: [account] } })

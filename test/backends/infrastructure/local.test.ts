@@ -33,14 +33,14 @@ interface Instance extends JsonObject {
   health: { type: string; state: string }[]
 }
 
-async function localSettings(): Promise<JsonObject> {
+async function localSettings(t: TestContext): Promise<JsonObject> {
   return {
     accounts: [
       {
         name: 'dev',
         environment: 'dev',
         accountType: 'default',
-        ports: await somePorts(100),
+        ports: await somePorts(t, 100),
         regions: [{ name: 'east', zones: ['east-a', 'east-b'] }, { name: 'west' }],
       },
     ],
@@ -112,7 +112,7 @@ const stateOf = ({ health }: Instance, type: string) =>
   health.find((record) => record.type === type)?.state
 
 test('server groups of this machine serve requests', async (t) => {
-  const infra = await startInfrastructure(t, { local: await localSettings() })
+  const infra = await startInfrastructure(t, { local: await localSettings(t) })
   await infra.putImage('shop', '1.0.0')
   await infra.putImage('shop', '1.1.0')
   const cases: [
@@ -136,7 +136,7 @@ test('server groups of this machine serve requests', async (t) => {
 test('programs run as the user of their account, behind HTTPS and with volumes', async (t) => {
   const { certificate, files } = writeCertificate(t)
   const [user, uid] = chooseUser()
-  const settings = await localSettings()
+  const settings = await localSettings(t)
   const [account] = settings['accounts'] as JsonObject[]
   const local = {
     ...settings,
@@ -581,7 +581,7 @@ async function explains(infra: TestInfrastructure): Promise<void> {
 test('infrastructure-scenario 179: after a restart everything is found again, and processes have not noticed', async (t) => {
   const dataDir = createFolder('infrastructure')
   t.after(() => removeFolder(dataDir))
-  const local = await localSettings()
+  const local = await localSettings(t)
   const first = await startInfrastructure(t, { local, dataDir })
   await first.putImage('shop', '1.0.0')
   const port = await createBalancer(first, 'shop-front')

@@ -25,14 +25,14 @@ import { waitUntil } from '../../support/wait-until.ts'
 const place = { credentials: 'dev', region: 'east', cloudProvider: 'local' }
 const none = { min: 0, max: 0, desired: 0 }
 
-async function localSettings(): Promise<JsonObject> {
+async function localSettings(t: TestContext): Promise<JsonObject> {
   const account = (name: string, ports: string) => ({
     name,
     ports,
     regions: [{ name: 'east', zones: ['east-a'] }],
   })
   return {
-    accounts: [account('dev', await somePorts(10)), account('prod', '64030-64039')],
+    accounts: [account('dev', await somePorts(t, 10)), account('prod', '64030-64039')],
     'images.max-size': '100000',
     'images.max-files': 50,
   }
@@ -75,7 +75,7 @@ async function refusal(
 
 test('operations are checked before they run', async (t) => {
   const infra = await startInfrastructure(t, {
-    local: await localSettings(),
+    local: await localSettings(t),
     ownPorts: [64_030, 64_050],
   })
   await infra.putImage('shop', '1.0.0')
@@ -381,7 +381,7 @@ test('readers see no password in addresses and commands', async () => {
 })
 
 test('no instance gets a port of Fairlead', async (t) => {
-  const { accounts } = await localSettings()
+  const { accounts } = await localSettings(t)
   const [dev, prod] = accounts as [JsonObject, JsonObject]
   const infra = await startInfrastructure(t, {
     local: { accounts: [dev, { ...prod, ports: '64040-64041' }] },
@@ -403,7 +403,7 @@ test('no instance gets a port of Fairlead', async (t) => {
 
 test('infrastructure-scenario 168: operations without WRITE are refused with the name of the account', async (t) => {
   const infra = await startInfrastructure(t, {
-    local: await localSettings(),
+    local: await localSettings(t),
     authorization: true,
     others: async (_service, { path }) => {
       if (!path.startsWith('/authorize/')) return { status: 404, body: {} }
@@ -459,7 +459,7 @@ test('a certificate serves the load balancers of its accounts only', async (t) =
   const { files } = writeCertificate(t)
   const certificates = [{ name: 'shop', ...files, accounts: ['prod'] }]
   const infra = await startInfrastructure(t, {
-    local: { ...(await localSettings()), certificates },
+    local: { ...(await localSettings(t)), certificates },
   })
   const listeners = [{ externalProtocol: 'HTTPS', externalPort: 8443, sslCertificateId: 'shop' }]
   const upsert = { ...place, name: 'shop-x', listeners }
@@ -478,7 +478,7 @@ test('a certificate serves the load balancers of its accounts only', async (t) =
 })
 
 test('slow uploads keep others from none of their places', async (t) => {
-  const infra = await startInfrastructure(t, { local: await localSettings() })
+  const infra = await startInfrastructure(t, { local: await localSettings(t) })
   const body = new Uint8Array(await packImage('1'))
   const going = Promise.withResolvers<void>()
   const upload = (name: string, user: string, rest = going.promise) =>
@@ -509,7 +509,7 @@ test('slow uploads keep others from none of their places', async (t) => {
 })
 
 test('hostile archives are refused and leave nothing behind', async (t) => {
-  const infra = await startInfrastructure(t, { local: await localSettings() })
+  const infra = await startInfrastructure(t, { local: await localSettings(t) })
   const put = async (body: Buffer, headers: Record<string, string> = {}) => {
     const url = `${infra.backends.url('clouddriver')}/local/images/evil/1`
     const answer = await fetch(url, {
@@ -733,7 +733,7 @@ function replaceInFs<Name extends keyof Replaced>(
 }
 
 test('the same tree is the same content, and a version never changes', async (t) => {
-  const infra = await startInfrastructure(t, { local: await localSettings() })
+  const infra = await startInfrastructure(t, { local: await localSettings(t) })
   const one = await infra.putImage('shop', '1', 'command: [sh]\n')
   const other = await infra.putImage('shop', '2', 'command: [sh]\n')
   assert.equal(

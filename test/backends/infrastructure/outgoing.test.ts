@@ -66,7 +66,7 @@ async function start(t: TestContext): Promise<Rig> {
   const registries = await startPrivateRegistries(t)
   const sources = createFolder('sources')
   t.after(() => removeFolder(sources))
-  const [ports, otherPorts] = [await somePorts(50), await somePorts(50)]
+  const [ports, otherPorts] = [await somePorts(t, 50), await somePorts(t, 50)]
   const infra = await startInfrastructure(t, {
     local: {
       readable: goCache,

@@ -34,7 +34,7 @@ interface Fixture {
   ask(path: string, user?: string): Promise<[number, JsonObject]>
 }
 
-async function localSettings(): Promise<JsonObject> {
+async function localSettings(t: TestContext): Promise<JsonObject> {
   const access = (read: string[], write: string[]) => ({
     permissions: { READ: read, WRITE: write },
   })
@@ -45,7 +45,7 @@ async function localSettings(): Promise<JsonObject> {
         name: 'dev',
         environment: 'dev',
         accountType: 'default',
-        ports: await somePorts(10),
+        ports: await somePorts(t, 10),
         regions: [
           { name: 'east', zones: ['east-a', 'east-b'] },
           { name: 'west', zones: ['west-a'] },
@@ -75,7 +75,7 @@ async function localSettings(): Promise<JsonObject> {
 
 async function startFixture(t: TestContext): Promise<Fixture> {
   const gateway = await startSeeded(t, {
-    local: await localSettings(),
+    local: await localSettings(t),
     'user-configured-url-restrictions': { allowedAddresses: ['127.0.0.1/32'] },
     insights: {
       serverGroup: [

@@ -69,7 +69,7 @@ async function upWith(
 test('processes keep their version of a secret until they start anew', async (t) => {
   const dataDir = createFolder('secrets')
   t.after(() => removeFolder(dataDir))
-  const ports = await somePorts(100)
+  const ports = await somePorts(t, 100)
   const infra = await start(t, dataDir, ports)
   await infra.putImage('shop', '1.0.0')
   await set(infra, first)

@@ -38,7 +38,7 @@ test('builds of other branches get no logins, unless the account says so', async
   })
   git.git('branch', 'other', 'main')
   git.git('checkout', '--quiet', 'main')
-  const ports = [await somePorts(20), await somePorts(20)]
+  const ports = [await somePorts(t, 20), await somePorts(t, 20)]
   const given = {
     'ca-file': registries.authority,
     proxy: registries.proxy,

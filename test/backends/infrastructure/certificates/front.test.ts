@@ -33,7 +33,7 @@ test('app-scenario 95, 99, 115: a host is served by HTTPS once it has its certif
     beside: [definitionsBackend],
     local: {
       accounts: [
-        { name: 'dev', ports: await somePorts(10), front: { http: httpPort, https: tlsPort } },
+        { name: 'dev', ports: await somePorts(t, 10), front: { http: httpPort, https: tlsPort } },
       ],
       'front.acme.directory': pebble.directory,
       'front.acme.ca-file': roots,
