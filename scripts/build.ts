@@ -34,6 +34,16 @@ const commandStarts = [
   ['explain'],
 ]
 
+const unpacking = ['packages/providers/images/unpack.ts', 'node_modules/tar/dist/esm/index.min.js']
+
+/** Processes beside the server, with what they load lazily: without a start of their own they would load what the server shares with it. */
+const processStarts = [
+  ['packages/agent/main.ts', 'packages/agent/agent-work.ts'],
+  ['packages/providers/images/unpacker.ts', ...unpacking],
+  ['packages/providers/images/unpacker.ts', ...unpacking, 'packages/ports/image-file.ts'],
+  ['packages/providers/local/bakes/builder.ts', ...unpacking],
+]
+
 /** Writes the bundle and the console to `outDir`, which is emptied first, and returns the names of the packages that they contain. */
 export async function buildPackage(outDir: string): Promise<string[]> {
   mkdirSync(outDir, { recursive: true })
@@ -57,6 +67,7 @@ export async function buildPackage(outDir: string): Promise<string[]> {
     [
       ['bin/fairlead.ts', 'bin/serve.ts', 'packages/app/gateway.ts'],
       ['bin/fairlead.ts', 'bin/backends.ts'],
+      ...processStarts,
       ...commandStarts.map((names) => ['fairlead', ...names].map((name) => `bin/${name}.ts`)),
     ],
   )

@@ -5,6 +5,7 @@ import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { inspect } from 'node:util'
 import { startInstance } from './support/instance.ts'
 import { packageFolder } from './support/package-folder.ts'
 import { waitFor } from './support/wait-until.ts'
@@ -40,6 +41,14 @@ test('the packed package installs and serves alone', async (t) => {
   const imported = [...server.matchAll(/\bfrom\s*['"]([^'"]+)/g)].map(([, name]) => name)
   assert.ok(imported.length > 3 && imported.every((name) => name?.startsWith('node:')), server)
 
+  // Of the rest, 5 MB, each would cost half a second of processor time; the agent, also 34 MB for as long as it runs.
+  const bounds = { agent: 400, builder: 200, unpacker: 800 }
+  for (const [name, kilobytes] of Object.entries(bounds)) {
+    const sizes = loadedFiles(join(folder, 'node_modules/fairlead/dist'), `${name}.js`)
+    const total = [...sizes.values()].reduce((sum, size) => sum + size, 0)
+    assert.ok(total < kilobytes * 1000, `${name} loads ${inspect(sizes)}`)
+  }
+
   const { url } = await startInstance(t, {
     command: 'exec node_modules/.bin/fairlead serve',
     cwd: folder,
@@ -58,6 +67,16 @@ test('the packed package installs and serves alone', async (t) => {
 
   assert.equal((await ask(`${url}/applications/packed`)).status, 200)
 })
+
+/** Sizes of a file of the bundle and of those that it imports, also lazily. */
+function loadedFiles(dist: string, name: string, found = new Map<string, number>()) {
+  if (found.has(name)) return found
+  const code = readFileSync(join(dist, name), 'utf8')
+  found.set(name, code.length)
+  for (const [, next = ''] of code.matchAll(/\b(?:from|import)\s*\(?"\.\/([^"]+\.js)"/g))
+    loadedFiles(dist, next, found)
+  return found
+}
 
 test('the package is built when it is packed', () => {
   const { scripts } = readJson('package.json') as { scripts: Record<string, string> }
