@@ -1,5 +1,5 @@
 /** What a program in the sandbox sees and may use. */
-import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Confinement {
@@ -104,15 +104,14 @@ export interface ProcCovers {
  */
 export function coversOfProc({ user }: Confinement): ProcCovers {
   if ((user?.uid ?? process.geteuid?.()) !== 0) return { folders: [], files: [] }
-  const entries = readdirSync('/proc', { withFileTypes: true }).filter(
-    ({ name }) => !/^\d+$/.test(name) && name !== 'sys',
-  )
-  const isClosed = (name: string) => (lstatSync(join('/proc', name)).mode & 0o226) !== 0o004
+  // Names only: with their types, Node fails at a process that ends meanwhile.
+  const entries = readdirSync('/proc')
+    .filter((name) => !/^\d+$/.test(name) && name !== 'sys')
+    .map((name) => join('/proc', name))
+  const is = (test: (found: Stats) => boolean) => entries.filter((path) => test(lstatSync(path)))
   return {
-    folders: entries.filter((entry) => entry.isDirectory()).map(({ name }) => join('/proc', name)),
-    files: entries
-      .filter((entry) => entry.isFile() && isClosed(entry.name))
-      .map(({ name }) => join('/proc', name)),
+    folders: is((found) => found.isDirectory()),
+    files: is((found) => found.isFile() && (found.mode & 0o226) !== 0o004),
   }
 }
 
