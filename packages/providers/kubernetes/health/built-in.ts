@@ -114,6 +114,10 @@ function claim({ status, spec, ...rest }: Subject, { storageClass }: HealthConte
   const phase = textOf(status['phase'])
   if (phase === 'Lost') return outcome('failed', 'Its volume is lost.', { reason: 'Lost' })
   if (phase === 'Bound') {
+    const refused = subject.conditions.find(
+      ({ type, status: value }) => value === 'True' && /(?:Resize|ModifyVolume)Error$/.test(type),
+    )
+    if (refused !== undefined) return byCondition('progressing', refused, { isTrouble: true })
     const changing = ['Resizing', 'FileSystemResizePending', 'ModifyingVolume']
       .map((type) => trueCondition(subject, type))
       .find((condition) => condition !== undefined)
@@ -244,7 +248,8 @@ function gateway(subject: Subject, context: HealthContext): Outcome | undefined 
   return byCondition(programmed.status === 'True' ? 'healthy' : 'progressing', programmed)
 }
 
-function attached(field: string): KindRule {
+/** Routes and policies: each parent or ancestor has conditions of its own. */
+export function attached(field: string): KindRule {
   return (subject, context) => {
     const parts = objectsOf(subject.status[field])
     const nameOf = (part: JsonObject) => {

@@ -1,20 +1,17 @@
 /** The verdict on an object: what holds for every kind, with the rules of kinds (docs/contracts/kubernetes.md#status). */
-import { numberOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { numberOf, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
 import { isBuiltInGroup } from '../kinds.ts'
 import { annotationOf } from '../manifests/annotations.ts'
 import { type KubeObject, millisecondsOf } from '../objects.ts'
 import { builtInRules, observedKinds } from './built-in.ts'
+import { generic } from './general.ts'
 import type { OwnRules } from './own-rules.ts'
 import { ruledOutcome } from './rules.ts'
 import {
   ageOf,
-  awaited,
-  byCondition,
   changedMsOf,
-  conditionOf,
   ended,
   type HealthContext,
-  isSet,
   type Outcome,
   outcome,
   reportedMsOf,
@@ -132,44 +129,4 @@ function unreported(subject: Subject, context: HealthContext): Outcome | undefin
   return reportedMs < changedMs && ageOf(subject, context) < context.firstStatusMs
     ? outcome('progressing', 'Its controller has not reported since the last change.')
     : undefined
-}
-
-/** The rules of kstatus, with a time for controllers that have not written yet. */
-function generic(subject: Subject, context: HealthContext): Outcome {
-  const { object, status, conditions } = subject
-  const first = conditions.find(
-    ({ type, status: value }) => value === 'True' && (type === 'Reconciling' || type === 'Stalled'),
-  )
-  if (first !== undefined)
-    return first.type === 'Stalled'
-      ? byCondition('failed', first, { final: true })
-      : byCondition('progressing', first)
-  const ready = conditionOf(subject, 'Ready')
-  if (ready !== undefined) {
-    if (ready.status === 'True') return byCondition('healthy', ready)
-    return byCondition('progressing', ready, { isTrouble: ready.status === 'False' })
-  }
-  const isOwn =
-    !object.apiVersion.includes('/') || isBuiltInGroup(object.apiVersion.split('/')[0] ?? '')
-  const awaits = context.hasStatus && (!isSet(status) || context.namesConditions === true)
-  if (isOwn || !awaits || conditions.length > 0)
-    return outcome(
-      'healthy',
-      conditions.length > 0
-        ? 'No condition says otherwise.'
-        : 'It exists; its kind reports no state.',
-    )
-  const isForeign = managersOf(object).some((manager) => !manager.startsWith('fairlead'))
-  const limitMs = context.namesConditions === true ? context.unattendedMs : context.firstStatusMs
-  if (isForeign && ageOf(subject, context) >= limitMs)
-    return outcome('healthy', 'It exists; its controller reports no state.')
-  return awaited(subject, context, {
-    limitMs,
-    waits: 'Its controller has not reported a status yet.',
-    nobody: 'No controller acts on it: it has no status.',
-  })
-}
-
-function managersOf({ metadata }: KubeObject): string[] {
-  return objectsOf(metadata['managedFields']).flatMap((entry) => textOf(entry['manager']) ?? [])
 }

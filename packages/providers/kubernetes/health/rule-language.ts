@@ -1,6 +1,7 @@
 /**
  * The language of rules by kind: `state test; …`, of which the first that holds decides. A test is one or several of these, joined
- * by ` & `: `Ready=True|Unknown:Reason|Reason` is a condition with one of the statuses, and one of the reasons where they are named, `*` any condition;
+ * by ` & `: `Ready=True|Unknown:Reason|Reason` is a condition with one of the statuses, and one of the reasons where they are named, `*` any condition,
+ * `A|B` one of several and `*Ready` one whose type ends so;
  * `.status.phase=A|B` a field with one of the values, `.status.phase~a|b` one that contains one of the words, `.spec.suspend` one that
  * is set; `@key=value` an annotation; `!` before a field negates it. No test always holds, but for `progressing` of a custom kind without a status. `failed!` is final, `trouble` fails after
  * the grace, `note` warns and goes on.
@@ -10,7 +11,6 @@ import { isBuiltInGroup } from '../kinds.ts'
 import { valueText } from '../objects.ts'
 import {
   byCondition,
-  conditionOf,
   ended,
   type HealthCondition,
   type HealthState,
@@ -92,11 +92,10 @@ function conditionTest(
 ): Test {
   const fits = ({ status, reason = '' }: HealthCondition) =>
     statuses.includes(status) && reasons?.includes(reason) !== false
-  return (subject) => {
-    if (type === '*') return subject.conditions.find(fits)
-    const condition = conditionOf(subject, type)
-    return condition !== undefined && fits(condition) ? condition : undefined
-  }
+  const types = type.split('|')
+  const isOf = (found: string) =>
+    types.some((each) => (each.startsWith('*') ? found.endsWith(each.slice(1)) : found === each))
+  return ({ conditions }) => conditions.find((each) => isOf(each.type) && fits(each))
 }
 
 function fieldTest(name: string, sign: string | undefined, wanted: readonly string[]): Test {

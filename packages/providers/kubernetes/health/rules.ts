@@ -10,7 +10,8 @@ const managed =
   'failed Synced=False; failed LastAsyncOperation=False; healthy Ready=True; progressing Ready=False|Unknown; healthy Healthy=True; ' +
   'healthy Offered=True; healthy Established=True; healthy ValidPipeline=True; healthy RevisionHealthy=True; progressing *=True|False|Unknown'
 const upstream =
-  'suspended .spec.suspend; failed! Stalled=True; progressing Reconciling=True; progressing Ready=Unknown; healthy Ready=True; failed Ready=False'
+  'suspended .spec.suspend; failed! Stalled=True; progressing Reconciling=True; progressing Ready=Unknown; healthy Ready=True; ' +
+  'trouble Ready=False:DependencyNotReady|ArtifactOutdated; failed Ready=False'
 const percona =
   'healthy .status.state=ready; suspended .status.state=paused; failed .status.state=error; progressing .status.state'
 const operated = 'suspended .spec.paused; healthy Ready=True; progressing Ready=False|Unknown'
@@ -135,9 +136,14 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
       'failed Available=False|Degraded; progressing Available=Unknown',
   ],
   [
+    'kafka.strimzi.io/KafkaRebalance',
+    'suspended ReconciliationPaused=True; suspended ProposalReady=True; progressing PendingProposal=True; progressing Rebalancing=True; ' +
+      'suspended Stopped=True; failed NotReady=True; done Ready=True',
+  ],
+  [
     'kafka.strimzi.io/*',
     'suspended ReconciliationPaused=True; progressing NotReady=True:Creating; failed NotReady=True; ' +
-      'failed .status.connectorStatus.connector.state=FAILED; suspended ProposalReady=True; note Warning=True; healthy Ready=True',
+      'failed .status.connectorStatus.connector.state=FAILED; failed .status.connectorStatus.tasks[].state=FAILED; note Warning=True; healthy Ready=True',
   ],
   [
     'postgresql.cnpg.io/Cluster',
@@ -249,6 +255,16 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
       'failed *=True|False|Unknown:UpdateFailed|DependencyNotFound; progressing *=True|False|Unknown',
   ],
   ['policy.linkerd.io/*', 'failed Accepted=False; healthy'],
+  [
+    'longhorn.io/Volume',
+    'failed .status.robustness=faulted; trouble .status.robustness=degraded; healthy .status.robustness=healthy; ' +
+      'healthy .status.state=detached; progressing .status.state',
+  ],
+  [
+    'longhorn.io/Engine,Replica',
+    'failed .status.currentState=error; healthy .status.currentState',
+  ],
+  ['tekton.dev/Pipeline,Task,ClusterTask,StepAction', 'healthy'],
   ['tekton.dev/*', 'done Succeeded=True; failed! Succeeded=False; progressing Succeeded=Unknown'],
   [
     'velero.io/Backup,Restore',
@@ -282,6 +298,16 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
   ],
 ]
 
+/** Settings, which controllers read and report nothing on: kinds, or whole groups. */
+const settingKinds: ReadonlySet<string> = new Set(
+  (
+    'gateway.networking.k8s.io/ReferenceGrant keda.sh/TriggerAuthentication keda.sh/ClusterTriggerAuthentication ' +
+    'notification.toolkit.fluxcd.io/Alert notification.toolkit.fluxcd.io/Provider generators.external-secrets.io telemetry.istio.io ' +
+    'extensions.istio.io crd.projectcalico.org projectcalico.org metallb.io traefik.io traefik.containo.us linkerd.io ' +
+    'secrets-store.csi.x-k8s.io postgresql.cnpg.io/ImageCatalog postgresql.cnpg.io/ClusterImageCatalog'
+  ).split(' '),
+)
+
 /** Undefined: no row is for the kind, or none of its tests holds. */
 export function ruledOutcome(subject: Subject): Outcome | undefined {
   const { apiVersion, kind } = subject.object
@@ -297,7 +323,9 @@ function ruleOf(group: string, kind: string): readonly RuleStep[] {
   const known = parsed.get(key)
   if (known !== undefined) return known
   const row = table.find(([kinds]) => names(kinds, group, kind))
-  const rule = parseRule(row?.[1] ?? '')
+  const isSetting = settingKinds.has(group) || settingKinds.has(key)
+  // Of some groups, other versions report conditions all the same.
+  const rule = parseRule(isSetting ? 'failed Ready=False; healthy' : (row?.[1] ?? ''))
   if (parsed.size < mostKinds) parsed.set(key, rule)
   return rule
 }

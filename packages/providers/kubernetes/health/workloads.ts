@@ -221,7 +221,7 @@ export function cronJob(subject: Subject): Outcome {
 }
 
 const failingWaits =
-  /^(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|InvalidImageName|ErrImageNeverPull|CreateContainer(?:Config)?Error|RunContainerError)$/
+  /^(?:Err.*|.*(?:BackOff|Error)|InvalidImageName|RegistryUnavailable|SignatureValidationFailed)$/
 
 export function pod(subject: Subject): Outcome {
   const { status } = toPod(subject.object)
