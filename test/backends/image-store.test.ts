@@ -205,7 +205,7 @@ test('a folder of images that a copy or a volume has opened is closed again', (t
 test('a key that stands twice in an image file is refused', () => {
   assert.throws(() => parseImageFile('command: [web]\ncommand: [api]\n'), {
     status: 400,
-    message: 'fairlead-image.yml is not YAML: the key "command" is repeated in one map',
+    message: 'fairlead-image.yml is not YAML: the key "command" is repeated in one map, at line 2',
   })
 })
 

@@ -31,14 +31,14 @@ interface YamlForm {
  */
 export function parseYaml(text: string, form: YamlForm = {}): unknown {
   refuseOpenBrackets(text)
-  return toValue(parseDocument(text, optionsOf(form)), form)
+  return toValue(parseDocument(text, optionsOf(form)), text, form)
 }
 
 /** The documents of a stream, `---` between them; an empty one is null. @throws as `parseYaml` */
 export function parseYamlStream(text: string, form: YamlForm = {}): unknown[] {
   refuseOpenBrackets(text)
   const documents = parseAllDocuments(text, optionsOf(form))
-  return documents.map((document) => toValue(document, form))
+  return documents.map((document) => toValue(document, text, form))
 }
 
 function optionsOf({ version = '1.2', merges = false }: YamlForm) {
@@ -56,12 +56,13 @@ function optionsOf({ version = '1.2', merges = false }: YamlForm) {
 
 function toValue(
   document: Document,
+  text: string,
   { maxValues = usualMaxValues, maxAliasCount = 100 }: YamlForm,
 ): unknown {
   const problem = document.errors[0]
   if (problem !== undefined) throw isTooDeep(problem) ? tooDeep() : new Error(firstLine(problem))
   try {
-    inspect(document)
+    inspect(document, text)
     keepNumerals(document)
     return toPlain(document.toJS({ maxAliasCount }), { depth: 0, count: createCounter(maxValues) })
   } catch (error) {
@@ -113,7 +114,7 @@ export function refuseOpenBrackets(text: string): void {
 }
 
 /** Keys are texts as they stand, `on` and `1.0` included. Refuses a key that stands twice in a map, and more aliases than the library can look up in reasonable time. */
-function inspect(document: Document): void {
+function inspect(document: Document, text: string): void {
   let aliases = 0
   visit(document, {
     Alias: () => {
@@ -125,7 +126,11 @@ function inspect(document: Document): void {
         if (isScalar(key) && key.type === 'PLAIN' && key.source !== undefined)
           key.value = key.source
         const name = isScalar(key) ? String(key.value) : key
-        if (seen.has(name)) throw new Error(`the key "${name}" is repeated in one map`)
+        if (seen.has(name)) {
+          const [start = 0] = isScalar(key) ? (key.range ?? []) : []
+          const line = text.slice(0, start).split('\n').length
+          throw new Error(`the key "${name}" is repeated in one map, at line ${line}`)
+        }
         seen.add(name)
       }
     },

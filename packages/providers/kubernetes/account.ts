@@ -205,6 +205,9 @@ export class OpenKubernetesAccount implements KubernetesAccount {
   }
 
   #need(isWanted: (kind: Kind) => boolean): void {
+    // Watches notice only after a while that nothing comes any more.
+    const checked = this.#watches.isInUse ? this.presence.check() : undefined
+    if (checked !== undefined) this.#options.underWay.miss(checked)
     this.#catalog.load()
     this.#watches.need(isWanted)
     this.#namespaces.watch()

@@ -39,7 +39,9 @@ const template = 'Deployment ReplicaSet StatefulSet DaemonSet ReplicationControl
 /** Where the kinds have the specification of a pod. */
 const podPlaces: Readonly<Record<string, string>> = {
   spec: 'Pod',
-  'spec.template.spec': `${template} Rollout.argoproj.io Service.serving.knative.dev`,
+  'spec.template.spec':
+    `${template} Rollout.argoproj.io Service.serving.knative.dev Configuration.serving.knative.dev ` +
+    'CloneSet.apps.kruise.io StatefulSet.apps.kruise.io DaemonSet.apps.kruise.io',
   'spec.jobTemplate.spec.template.spec': 'CronJob',
   'template.spec': 'PodTemplate',
   'spec.jobTargetRef.template.spec': 'ScaledJob.keda.sh',
@@ -114,6 +116,13 @@ const rows: readonly Row[] = [
     'spec.csi.nodePublishSecretRef.name spec.csi.nodeStageSecretRef.name spec.csi.controllerPublishSecretRef.name ' +
       'spec.csi.controllerExpandSecretRef.name spec.csi.nodeExpandSecretRef.name spec.azureFile.secretName',
   ],
+  [
+    'PersistentVolume',
+    'Secret',
+    'named',
+    'spec.cephfs.secretRef.name spec.rbd.secretRef.name spec.iscsi.secretRef.name spec.flexVolume.secretRef.name ' +
+      'spec.scaleIO.secretRef.name spec.storageos.secretRef.name',
+  ],
   ['APIService', 'Service', 'named', 'spec.service.name'],
   [
     'ValidatingWebhookConfiguration MutatingWebhookConfiguration',
@@ -137,7 +146,7 @@ const rows: readonly Row[] = [
   ['Kafka.kafka.strimzi.io', 'image', 'bound', 'spec.kafka.image'],
   ['KafkaConnect.kafka.strimzi.io', 'image', 'bound', 'spec.image'],
   ['Certificate.cert-manager.io', 'Secret', 'written', 'spec.secretName'],
-  ['ExternalSecret.external-secrets.io', 'Secret', 'written', 'spec.target.name'],
+  ['ExternalSecret.external-secrets.io', 'Secret', 'written', 'spec.target.name metadata.name'],
   ['SealedSecret.bitnami.com', 'Secret', 'written', 'spec.template.metadata.name metadata.name'],
 ]
 

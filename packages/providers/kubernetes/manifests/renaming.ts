@@ -40,7 +40,13 @@ const foundByName: readonly {
   readonly names?: string
   readonly namespaces?: string
   readonly label?: string
+  /** Types of secrets. */
+  readonly types?: string
 }[] = [
+  {
+    by: 'Kubernetes',
+    types: 'kubernetes.io/service-account-token bootstrap.kubernetes.io/token',
+  },
   { by: 'Argo CD', names: 'argocd-*' },
   { by: 'Argo CD', label: 'app.kubernetes.io/part-of=argocd' },
   { by: 'Argo CD', label: 'argocd.argoproj.io/secret-type' },
@@ -94,7 +100,9 @@ export class Renaming {
       if (other.kind.name !== 'role' && other.kind.name !== 'clusterRole') return []
       if (other.namespace !== '' && other.namespace !== namespace) return []
       const names = objectsOf(other.manifest['rules'])
-        .filter(({ resources }) => textsOf(resources).includes(`${kind.name.toLowerCase()}s`))
+        .filter(({ resources }) =>
+          textsOf(resources).some((each) => each === '*' || each === `${kind.name.toLowerCase()}s`),
+        )
         .flatMap(({ resourceNames }) => textsOf(resourceNames))
       if (!names.includes(nameOf(manifest))) return []
       return [`${formatFullName(other.kind, nameOf(other.manifest))} names it in resourceNames`]
@@ -110,6 +118,9 @@ export class Renaming {
     const finder = finderOf(named)
     if (finder !== undefined) return `${finder} looks it up by this name`
     if (!references.some(({ use }) => use === 'bound')) return 'nothing in this request binds it'
+    const fixed = references.find(({ use }) => use === 'named')
+    if (fixed !== undefined)
+      return `${fixed.owner} names it in ${fixed.path}, which does not follow it`
     const [role] = this.#rolesNaming(named)
     if (role !== undefined) return role
     const place = this.#placeNaming(named)
@@ -118,7 +129,7 @@ export class Renaming {
 
   /** Where its name stands as a word in a text that nothing binds. */
   #placeNaming({ manifest }: NamedManifest): Place | undefined {
-    this.#places ??= placesOfWords(this.#manifests, this.#candidates())
+    this.#places ??= placesOfWords(this.#manifests, this.#candidates(), this.#options.references)
     return this.#places.get(nameOf(manifest))
   }
 
@@ -144,8 +155,12 @@ function referencesOf(
 ): NamedReference[] {
   const owner = formatFullName(kind, nameOf(manifest))
   return referencesIn(manifest, rules)
-    .filter((each) => each.use === 'written' || (each.namespace ?? namespace) === namespace)
-    .map((each) => ({ ...each, owner, key: keyOf(each.to, namespace, each.name) }))
+    .filter((each) => each.use !== 'bound' || (each.namespace ?? namespace) === namespace)
+    .map((each) => ({
+      ...each,
+      owner,
+      key: keyOf(each.to, each.namespace ?? namespace, each.name),
+    }))
 }
 
 function keyOf(kind: string, namespace: string, name: string): string {
@@ -154,7 +169,8 @@ function keyOf(kind: string, namespace: string, name: string): string {
 
 function finderOf({ manifest, namespace }: NamedManifest): string | undefined {
   const { labels } = toHead(manifest).metadata
-  return foundByName.find(({ names = '', namespaces, label }) => {
+  return foundByName.find(({ names = '', namespaces, label, types }) => {
+    if (types !== undefined) return types.split(' ').includes(String(manifest['type']))
     if (namespaces !== undefined && !namespaces.split(' ').includes(namespace)) return false
     const [key = '', value] = label?.split('=') ?? []
     if (label !== undefined)
@@ -179,20 +195,33 @@ const tellingKeys: ReadonlySet<string> = new Set([
   'data',
   'annotations',
   'value',
+  'parameters',
 ])
+/** Fields of custom resources that name a config map or a secret. */
+const namingPath =
+  /secret|config|cert|credential|password|token|auth|key|(?:values?|substitute|env)From/i
 const wordPattern = /[\w-]+(?:\.[\w-]+)*/g
 
 function placesOfWords(
   manifests: readonly NamedManifest[],
   words: ReadonlySet<string>,
+  rules: readonly ReferenceRule[],
 ): ReadonlyMap<string, Place> {
   const found = new Map<string, Place>()
   if (words.size === 0) return found
   for (const { manifest, kind } of manifests) {
     const owner = formatFullName(kind, nameOf(manifest))
     const own = nameOf(manifest)
+    const isCustom = kind.name.includes('.')
+    const bound = new Set(
+      referencesIn(manifest, rules).flatMap(({ use, path }) => (use === 'bound' ? path : [])),
+    )
     const look = (value: unknown, path: string, isTelling: boolean): void => {
       if (typeof value === 'string') {
+        if (bound.has(path)) return
+        const name = value.slice(value.indexOf('/') + 1)
+        if (isCustom && words.has(name) && namingPath.test(path) && !found.has(name))
+          found.set(name, { owner, path })
         if (!isTelling) return
         for (const [word] of value.matchAll(wordPattern))
           if (word !== own && words.has(word) && !found.has(word)) found.set(word, { owner, path })

@@ -27,6 +27,8 @@ const longestPatienceMs = 10_000
 /** What is known to be away may be back all the same. */
 const awayMs = 250
 const probePauses = { firstMs: 500, longestMs: 2000 }
+/** A sign of life that is younger needs no other. */
+const freshMs = 1000
 /** Nothing is asked any longer for an account that no read needs. */
 const unusedMs = 120_000
 
@@ -37,6 +39,7 @@ export class Presence {
   readonly #closing = new AbortController()
   #silence: Absence | undefined
   #neededMs = 0
+  #heardMs = 0
   readonly #isThere = sharedWork(async () => {
     const { probe, now, silenceMs } = this.#options
     const askedMs = now()
@@ -65,12 +68,23 @@ export class Presence {
     for (let ms = silenceMs / 2; ; ms = Math.min(2 * ms, longestPatienceMs)) {
       const isAway = this.absence !== undefined
       const first = await within<T, typeof late>(isAway ? awayMs : ms, asked, () => late)
-      if (first !== late) return first
+      if (first !== late) {
+        this.#heardMs = now()
+        return first
+      }
       if (!isAway && (await this.#isThere())) continue
       const last = await within<T, typeof late>(graceMs, asked, () => late)
       if (last !== late) return last
       throw new PortError(503, this.#describe())
     }
+  }
+
+  /** Of what is watched: a sign of life, unless one was heard just now. Undefined: none is needed. Never rejects. */
+  check(): Promise<void> | undefined {
+    const nowMs = this.#options.now()
+    this.#neededMs = nowMs
+    if (this.absence !== undefined || nowMs - this.#heardMs < freshMs) return undefined
+    return this.#isThere().then(() => {})
   }
 
   /** Whether it is away now; it is asked where that is not known. */
@@ -87,6 +101,7 @@ export class Presence {
   }
 
   #hear(): void {
+    this.#heardMs = this.#options.now()
     if (this.#silence === undefined) return
     this.#silence = undefined
     this.#options.changed()
