@@ -228,6 +228,38 @@ server: {servlet: {context-path: /api/v1}, tomcat: {protocolHeader: X-Forwarded-
   },
 }
 
+/** What was read otherwise, or not at all, without a word. */
+const unread: Record<string, ConfigurationSet> = {
+  'properties of Java': {
+    files: {
+      'gate.yml': 'server.port: 1\n',
+      'gate.properties': 'server.port=8084\nservices.unheard.of=x\n',
+    },
+    names: ['services.unheard'],
+  },
+  'options of Java': {
+    files: {},
+    env: { JAVA_OPTS: '-Xmx2g -Dserver.port=8084 -Djavax.net.ssl.trustStore=/t -Dlog4j2.x=1' },
+    names: ['SERVER_PORT for -Dserver.port of JAVA_OPTS', 'NODE_EXTRA_CA_CERTS for'],
+  },
+  'files of installers and of other profiles': {
+    files: {
+      'values.yaml': 'halyard: {spinnakerVersion: 1.26.6}\n',
+      'SpinnakerService.yml': 'kind: SpinnakerService\n',
+      'gate-production.yml': 'server.port: 8084\n',
+    },
+    names: [
+      'for an installer: config/SpinnakerService.yml, config/values.yaml.',
+      'not active: config/gate-production.yml.',
+    ],
+  },
+  'a placeholder without quotes': refused(
+    'gate-local.yml',
+    'services:\n  orca: {baseUrl: ${ORCA}, okHttpClient: {}, host: ${services.default.host}}\n',
+    /:2: is not usable YAML: .*; a value with \$\{…\} or \{\{…\}\} needs quotes/,
+  ),
+}
+
 /** spinnaker.yml of ten years. */
 const sharedFiles: Record<string, ConfigurationSet> = {
   'the first generation': shared(
@@ -488,4 +520,5 @@ export const configurationSets: Readonly<Record<string, ConfigurationSet>> = {
   ...sharedFiles,
   ...accounts,
   ...hands,
+  ...unread,
 }

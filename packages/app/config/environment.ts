@@ -19,6 +19,14 @@ const serviceLink =
 /** Variables that commands read themselves. */
 const ofCommands: ReadonlySet<string> = new Set(['FAIRLEAD_TOKEN', 'FAIRLEAD_URL'])
 
+/** Scripts and images start Gate with these; each may set properties. */
+const javaOptions: ReadonlySet<string> = new Set([
+  'GATE_OPTS',
+  'JAVA_OPTS',
+  'JAVA_TOOL_OPTIONS',
+  'JDK_JAVA_OPTIONS',
+])
+
 /** Letters in which a variable differs from the one that was meant. */
 const mostTypos = 2
 
@@ -35,11 +43,18 @@ export function readEnvironment(
 ): MapNode {
   const byShortName = shortNamesOf(known)
   const unfit: string[] = []
+  const ofJava = new Set<string>()
   let root: Node = createMap({ source: what })
   const names = Object.keys(env).sort()
   for (const name of names) {
     const text = env[name]
     if (text === undefined || name.startsWith('SPRING_APPLICATION_JSON')) continue
+    if (javaOptions.has(name))
+      for (const [, key = ''] of text.matchAll(/(?<!\S)-D([\w.-]+)/g))
+        if (isTrust(key) || walk(splitKey(key), known, []) !== undefined)
+          ofJava.add(
+            `${isTrust(key) ? 'NODE_EXTRA_CA_CERTS' : toVariable(key)} for -D${key} of ${name}`,
+          )
     const tokens = name.includes('.')
       ? splitKey(name)
       : name.split('_').filter((token) => token !== '')
@@ -54,8 +69,14 @@ export function readEnvironment(
   }
   if (unfit.length > 0)
     findings.notices.push(`Ignored, as it fits no setting: ${what} ${unfit.join(', ')}.`)
+  if (ofJava.size > 0)
+    findings.notices.push(
+      `Fairlead does not run on Java. Set environment variables instead: ${[...ofJava].join(', ')}.`,
+    )
   return root as MapNode
 }
+
+const isTrust = (key: string) => key.startsWith('javax.net.ssl.trust')
 
 /** `SPRING_APPLICATION_JSON`: a map in JSON that wins over single variables. */
 export function readJsonVariable(

@@ -1,6 +1,6 @@
 /** Locations of configuration files, in order of precedence. */
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { basename, dirname, extname, isAbsolute, join, relative, resolve } from 'node:path'
 import { reasonUnreadable } from '@fairlead/base/storage/file-fault.ts'
 import type { EnvironmentVariables } from './environment.ts'
 import type { Problem } from './problems.ts'
@@ -159,16 +159,45 @@ function isPresent(
   }
 }
 
+const endings = ['yml', 'yaml', 'properties']
 const ofOthers =
   /^(?:clouddriver|echo|fiat|front50|igor|kayenta|keel|orca|rosco)(?:-[^/]*)?\.ya?ml$/
+const ofInstallers = /^(?:halconfig|kustomization|spinnaker-?service|values)\.ya?ml$/i
 
-/** Files of Spinnaker's other services beside those of the gateway. */
-export function unreadFilesAt({ path, isTree }: Location): string[] {
-  if (isTree || !isDirectory(path)) return []
-  return readdirSync(path)
-    .filter((name) => ofOthers.test(name))
-    .sort()
-    .map((name) => join(path, name))
+/** Files beside those of the gateway that look as if they had an effect, by the reason why they have none. */
+export function unreadFiles(
+  locations: readonly Location[],
+  read: readonly string[],
+): readonly [reason: string, advice: string, files: readonly string[]][] {
+  const all = locations.flatMap(({ path, isTree, names: own }) =>
+    isTree || !isDirectory(path)
+      ? []
+      : readdirSync(path)
+          .sort()
+          .map((name) => ({ name, own, file: join(path, name) })),
+  )
+  const where = (matches: (name: string, own: readonly string[]) => boolean) =>
+    all.filter(({ name, own }) => matches(name, own)).map(({ file }) => file)
+  const ofProfiles = where((name, own) =>
+    own.some((each) => name.startsWith(`${each}-`) && endings.includes(extname(name).slice(1))),
+  )
+  return [
+    [
+      'belong to other services',
+      'Accounts for embedded back ends belong into fairlead.yml.',
+      where((name) => ofOthers.test(name)),
+    ],
+    [
+      'are for an installer',
+      'Settings belong into gate.yml or fairlead.yml.',
+      where((name) => ofInstallers.test(name)),
+    ],
+    [
+      'are for profiles that are not active',
+      'SPRING_PROFILES_ACTIVE names profiles.',
+      ofProfiles.filter((file) => !read.includes(file)),
+    ],
+  ]
 }
 
 function isDirectory(path: string): boolean {
@@ -181,7 +210,7 @@ export function filesAt({ path, names, isTree }: Location, profile: string | und
   if (profile !== undefined && !/^[\w.@+-]+$/.test(profile)) return []
   const suffix = profile === undefined ? '' : `-${profile}`
   return names
-    .flatMap((name) => ['yml', 'yaml'].map((ending) => join(path, `${name}${suffix}.${ending}`)))
+    .flatMap((name) => endings.map((ending) => join(path, `${name}${suffix}.${ending}`)))
     .filter((file) => existsSync(file))
 }
 

@@ -6,7 +6,9 @@ import type {
   ParsedNode,
   Scalar,
   YAMLMap,
+  YAMLParseError,
   YAMLSeq,
+  YAMLWarning,
   Node as YamlNode,
 } from 'yaml'
 import type { Problem, SourcePosition } from './problems.ts'
@@ -48,18 +50,30 @@ export function readYaml(yaml: Yaml, source: string, bytes: Uint8Array): YamlFil
   }))
   const roots: MapNode[] = []
   for (const document of documents) {
-    for (const fault of [...document.errors, ...document.warnings]) {
-      const origin = { source, line: lines.linePos(fault.pos[0]).line }
+    // Faults behind the first one of a line follow from it.
+    const faults = new Map(
+      [...document.errors, ...document.warnings]
+        .map((fault) => [lines.linePos(fault.pos[0]).line, fault] as const)
+        .toReversed(),
+    )
+    for (const [line, fault] of [...faults].toReversed())
       problems.push({
-        origin,
-        message: `is not usable YAML: ${fault.code === 'TAB_AS_INDENT' ? 'a tab in the indentation; use blanks' : firstLine(fault.message)}; correct this line or the one above`,
+        origin: { source, line },
+        message: `is not usable YAML: ${describeFault(fault, text.split('\n')[line - 1] ?? '')}; correct this line or the one above`,
       })
-    }
     if (document.errors.length > 0 || document.contents === null) continue
     const root = reader.readDocument(document)
     if (root !== undefined) roots.push(root)
   }
   return { documents: roots, problems }
+}
+
+function describeFault({ code, message }: YAMLParseError | YAMLWarning, line: string): string {
+  if (code === 'TAB_AS_INDENT') return 'a tab in the indentation; use blanks'
+  const hint = /[{[:,]\s*(?:\$\{|\{\{)/.test(line)
+    ? '; a value with ${…} or {{…}} needs quotes'
+    : ''
+  return firstLine(message) + hint
 }
 
 function decode(bytes: Uint8Array): string | undefined {

@@ -15,7 +15,7 @@ import {
   type Location,
   locationsOf,
   showName,
-  unreadFilesAt,
+  unreadFiles,
 } from './locations.ts'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import type { Problem } from './problems.ts'
@@ -88,11 +88,6 @@ export async function readSources(
   named: readonly string[] | undefined,
 ): Promise<Sources> {
   const locations = locationsOf(reading.places, reading.problems, reading.notices)
-  const unread = locations.flatMap(unreadFilesAt).map((file) => showName(file, reading.places))
-  if (unread.length > 0)
-    reading.notices.push(
-      `Not read, as they belong to other services: ${unread.join(', ')}. Accounts for embedded back ends belong into fairlead.yml.`,
-    )
   const cache = new Map<string, SourceDocument[]>()
   const read = async (file: string, isTree = false): Promise<SourceDocument[]> => {
     const documents = cache.get(file) ?? (await readFile(file, isTree, reading))
@@ -103,6 +98,7 @@ export async function readSources(
   const profiles = chooseProfiles([...cache.values()].flat(), named, reading)
 
   const files: string[] = []
+  const paths: string[] = []
   const all: SourceDocument[] = []
   const imported = new Set<string>()
   const readAt = async (location: Location): Promise<void> => {
@@ -110,6 +106,7 @@ export async function readSources(
       const documents = (await read(file, location.isTree)).filter(({ root }) =>
         applies(root, profiles, reading),
       )
+      paths.push(file)
       files.push(showName(file, reading.places))
       all.push(...documents)
       // An import wins over the file that names it, and yields to those that follow.
@@ -121,6 +118,10 @@ export async function readSources(
     }
   }
   for (const location of locations) await readAt(location)
+  for (const [reason, advice, unread] of unreadFiles(locations, paths)) {
+    const shown = unread.map((file) => showName(file, reading.places)).join(', ')
+    if (shown !== '') reading.notices.push(`Not read, as they ${reason}: ${shown}. ${advice}`)
+  }
   return { files, documents: all, profiles }
 }
 
