@@ -23,6 +23,11 @@ const stage = (type: string, fields: JsonObject = {}): JsonObject => ({
   ...fields,
 })
 const wait = stage('wait', { name: 'Wait', waitTime: 0 })
+const windowed = (restrictedExecutionWindow: JsonObject): JsonObject => ({
+  ...wait,
+  restrictExecutionDuringTimeWindow: true,
+  restrictedExecutionWindow,
+})
 const common = { failPipeline: true, continuePipeline: false, completeOtherBranchesThenFail: false }
 
 const moniker = { app: 'shop', cluster: 'deployment web', detail: '', stack: '' }
@@ -767,7 +772,11 @@ const triggers: [what: string, trigger: JsonObject, doubt?: RegExp][] = [
       attributeConstraints: { eventType: 'OBJECT_FINALIZE' },
     },
   ],
-  ['pubsub of Amazon', { type: 'pubsub', pubsubSystem: 'amazon', subscriptionName: 's' }],
+  [
+    'pubsub of Amazon',
+    { type: 'pubsub', pubsubSystem: 'amazon', subscriptionName: 's' },
+    /looks for no events of the type pubsub/,
+  ],
   ['artifactory', { type: 'artifactory', artifactorySearchName: 'a', expectedArtifactIds: ['a1'] }],
   ['nexus', { type: 'nexus', nexusSearchName: 'n' }],
   ['plugin', { type: 'plugin', pluginId: 'A.B' }],
@@ -1124,6 +1133,63 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
     'a child by its name',
     { stages: [stage('pipeline', { application, pipeline: 'Deploy to prod' })] },
     /No pipeline has the id "Deploy to prod"/,
+  ],
+  [
+    'artifacts of a lost pipeline',
+    { stages: [stage('findArtifactFromExecution', { application, pipeline: 'gone' })] },
+    /No pipeline has the id "gone"/,
+  ],
+  [
+    'a window with other names of its times',
+    { stages: [windowed({ whitelist: [{ startTime: 9, endTime: 17, days: [2] }] })] },
+    /is not a time of day\. The stage fails/,
+  ],
+  [
+    'a window with days as words',
+    { stages: [windowed({ days: ['MON'], whitelist: [{ startHour: 9, endHour: 17 }] })] },
+    /from 1, Sunday, to 7\. The stage fails/,
+  ],
+  ['a window without times', { stages: [windowed({ whitelist: [] })] }, /it is always open/],
+  [
+    'an order of templates of version 1',
+    { stages: [wait, { name: 'b', refId: '2', type: 'wait', waitTime: 0, dependsOn: ['Wait'] }] },
+    /Only templates of version 1 know "dependsOn"/,
+  ],
+  [
+    'the status of a lost stage',
+    {
+      stages: [
+        stage('checkPreconditions', {
+          preconditions: [
+            { type: 'stageStatus', context: { stageName: 'gone', stageStatus: 'SUCCEEDED' } },
+            { type: 'clusterSize', context: { credentials: 'nowhere', cluster: 'a', expected: 1 } },
+          ],
+        }),
+      ],
+    },
+    /account "nowhere" does not exist.*No stage is named "gone"/,
+  ],
+  [
+    'a strategy of elsewhere',
+    { stages: [stage('deploy', { clusters: [{ ...cluster('local'), strategy: 'blackred' }] })] },
+    /There is no strategy "blackred", so it counts as none/,
+  ],
+  [
+    'parameters under another name',
+    { parameters: [{ name: 'a' }], stages: [wait] },
+    /has its parameters in "parameterConfig"/,
+  ],
+  [
+    'parameters and artifacts twice',
+    {
+      parameterConfig: [{ name: 'a' }, { name: 'a', default: 1 }],
+      expectedArtifacts: [
+        { ...artifact('docker/image', { name: 'w' }), id: 'e', useDefaultArtifact: true },
+        { ...artifact('docker/image', { name: 'v' }), id: 'e', usePriorExecution: true },
+      ].map(({ defaultArtifact: _default, ...each }: JsonObject) => each),
+      stages: [wait],
+    },
+    /"a" is there twice.*"e" is there twice.*there is no artifact where none matches.*Write "usePriorArtifact"/,
   ],
   ['no requisites', { stages: [{ name: 'a', type: 'wait', waitTime: 0, refId: '1' }] }],
   ['requisites that are null', { stages: [{ ...wait, requisiteStageRefIds: null }] }],

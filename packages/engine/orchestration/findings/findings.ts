@@ -5,7 +5,7 @@ import {
   formatFinding,
   warningAt,
 } from '@fairlead/base/findings/document-finding.ts'
-import { list, shape } from '@fairlead/base/json/shape.ts'
+import { list, maybeObject, shape } from '@fairlead/base/json/shape.ts'
 import {
   isTrue,
   type JsonObject,
@@ -287,6 +287,7 @@ async function partFindings(
         warningAt(`parameterConfig[${index}].${field}`, message),
       ),
     ),
+    ...partsFindings(definition),
     ...['parameterConfig', 'expectedArtifacts', 'notifications'].flatMap((part) =>
       expressionFaults(listOf(definition[part])).map(({ path, message }) =>
         warningAt(`${part}${path}`, message),
@@ -296,6 +297,83 @@ async function partFindings(
       .describeUndelivered(typesOfDefinition(definition))
       .map(toUndelivered('notifications')),
   ]
+}
+
+const toParts = shape({
+  parameterConfig: list(shape({ name: textOf })),
+  expectedArtifacts: list(
+    shape({
+      id: textOf,
+      useDefaultArtifact: isTrue,
+      defaultArtifact: maybeObject,
+      usePriorExecution: isTrue,
+      usePriorArtifact: isTrue,
+    }),
+  ),
+})
+
+/** Parameters and expected artifacts that do not do what they say. */
+function partsFindings(definition: JsonObject): DocumentFinding[] {
+  const { parameterConfig, expectedArtifacts } = toParts(definition)
+  const isOfTemplate = definition['type'] === 'templatedPipeline'
+  const isMisplaced =
+    !isOfTemplate && parameterConfig.length === 0 && objectsOf(definition['parameters']).length > 0
+  return [
+    ...(isMisplaced
+      ? [
+          warningAt(
+            'parameters',
+            'A pipeline has its parameters in "parameterConfig", and none in "parameters".',
+          ),
+        ]
+      : []),
+    ...repeated(
+      'parameterConfig',
+      'name',
+      parameterConfig.map(({ name }) => name),
+    ),
+    ...repeated(
+      'expectedArtifacts',
+      'id',
+      expectedArtifacts.map(({ id }) => id),
+    ),
+    ...expectedArtifacts.flatMap((expected, index) => {
+      const at = (field: string, message: string) => [
+        warningAt(`expectedArtifacts[${index}].${field}`, message),
+      ]
+      const {
+        useDefaultArtifact,
+        defaultArtifact = {},
+        usePriorExecution,
+        usePriorArtifact,
+      } = expected
+      return [
+        ...(useDefaultArtifact && Object.keys(defaultArtifact).length === 0
+          ? at('defaultArtifact', 'It is missing, so there is no artifact where none matches.')
+          : []),
+        ...(usePriorExecution && !usePriorArtifact
+          ? at('usePriorExecution', 'Nothing reads it any more. Write "usePriorArtifact".')
+          : []),
+      ]
+    }),
+  ]
+}
+
+function repeated(
+  part: string,
+  field: string,
+  names: readonly (string | undefined)[],
+): DocumentFinding[] {
+  return names.flatMap((name, index) =>
+    name === undefined || names.indexOf(name) === index
+      ? []
+      : [
+          warningAt(
+            `${part}[${index}].${field}`,
+            `"${name}" is there twice, and only one of them counts. Rename one.`,
+          ),
+        ],
+  )
 }
 
 const toTriggers = list(shape({ enabled: isTrue, type: String, master: textOf, runAsUser: textOf }))
@@ -353,7 +431,7 @@ async function followedFindings(
   definitions: Ports['definitions'],
 ): Promise<DocumentFinding[]> {
   const isMissing = async (type: string | undefined, id: string | undefined) =>
-    type === 'pipeline' &&
+    (type === 'pipeline' || type === 'findArtifactFromExecution') &&
     id !== undefined &&
     id !== own &&
     !isExpression(id) &&

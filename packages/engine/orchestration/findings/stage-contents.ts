@@ -8,12 +8,15 @@ import {
   scalarOf,
   textOf,
 } from '@fairlead/base/json/values.ts'
+import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
+import { isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import {
   imageKeysOfGroups,
   imageStages,
   imageTriggers,
 } from '@fairlead/model/stage-types/image-sources.ts'
+import { strategyOf } from '../stages/infrastructure/strategy-parts.ts'
 
 export interface Doubt {
   readonly field: string
@@ -113,6 +116,13 @@ function groupDoubts(given: JsonObject, path: string, findsImage: boolean): Doub
       !isCopy && !findsImage && image === undefined,
       `${path}imageId`,
       'It names no image, and nothing before it yields one.',
+    ),
+    ...doubt(
+      !isExpression(strategy) &&
+        strategyOf(given) === 'none' &&
+        !/^(?:none)?$/i.test(strategy ?? ''),
+      `${path}strategy`,
+      `There is no strategy "${shorten(strategy ?? '')}", so it counts as none: former server groups go on serving. Choose another one.`,
     ),
     ...doubt(!hasSize, `${path}capacity.desired`, 'It does not say how many instances there are.'),
     ...doubt(min > max, `${path}capacity.max`, `It must be at least ${min}.`),

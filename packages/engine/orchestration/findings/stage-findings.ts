@@ -1,7 +1,14 @@
 /** Findings about the stages of a definition. */
 import { type DocumentFinding, errorAt } from '@fairlead/base/findings/document-finding.ts'
 import { list, shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  isTrue,
+  type JsonObject,
+  listOf,
+  objectOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { refusalOf } from '@fairlead/base/port-error.ts'
 import {
@@ -12,6 +19,7 @@ import {
 import { stageFields } from '@fairlead/model/stage-types/common.ts'
 import type { StageDescription } from '@fairlead/model/stage-types/description.ts'
 import { findPathProblem } from '../../pipelines/json-path.ts'
+import { parseWindow } from '../allowed-times.ts'
 import { descriptionOf, fieldProblemsOf, toStageHead } from '../stages/described-fields.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
 import { describeUnknownType } from '../stages/unknown-types.ts'
@@ -37,9 +45,10 @@ export function stageFindings(
   surroundings: Surroundings,
 ): DocumentFinding[] {
   const graph = refusalOf(() => checkGraph(referencedStages(stages)))
+  const names = new Set(stages.map(({ name, type }) => String(name ?? type)))
   return [
     ...(graph === undefined ? [] : [errorAt('stages', graph)]),
-    ...stages.flatMap((stage, index) => findingsOfStage(stage, index, surroundings)),
+    ...stages.flatMap((stage, index) => findingsOfStage(stage, index, { ...surroundings, names })),
   ]
 }
 
@@ -49,7 +58,15 @@ const leftAlone: ReadonlySet<string> = new Set(stageFields.map(({ name }) => nam
 function findingsOfStage(
   stage: JsonObject,
   index: number,
-  { stageTypes, accounts, occasion, findsImages, isSequential, artifactIds }: Surroundings,
+  {
+    stageTypes,
+    accounts,
+    occasion,
+    findsImages,
+    isSequential,
+    artifactIds,
+    names,
+  }: Surroundings & { readonly names: ReadonlySet<string> },
 ): DocumentFinding[] {
   const { type, name } = toStageHead(stage)
   const finding = (severity: DocumentFinding['severity'], field: string, message: string) => ({
@@ -98,6 +115,9 @@ function findingsOfStage(
       ...(isSequential ? [] : variableFaults(stage)),
       ...conditionFaults(stage),
       ...artifactFaults(stage, artifactIds),
+      ...windowFaults(stage),
+      ...orderFaults(stage),
+      ...statusFaults(stage, names),
     ].map(({ path, message }) => finding('warning', path, message)),
   ]
 }
@@ -111,6 +131,61 @@ function conditionFaults({ stageEnabled }: JsonObject): ExpressionFault[] {
       message: `Only conditions of the type "expression" are evaluated, and this is ${type === undefined ? 'of none' : `"${shorten(String(type))}"`}: the stage always runs.`,
     },
   ]
+}
+
+/** Times that nothing can wait for, and a window that is always open. */
+function windowFaults(stage: JsonObject): ExpressionFault[] {
+  const { type, restrictExecutionDuringTimeWindow: flag, restrictedExecutionWindow } = stage
+  const isRestricted = isTrue(flag) || type === 'restrictExecutionDuringTimeWindow'
+  const path = 'restrictedExecutionWindow'
+  if (!isRestricted || isExpression(JSON.stringify(restrictedExecutionWindow))) return []
+  const { days, whitelist } = objectOf(restrictedExecutionWindow)
+  if (listOf(days).length + listOf(whitelist).length === 0)
+    return [
+      {
+        path,
+        message:
+          'It has neither "days" nor a "whitelist", so it is always open, and the stage never waits.',
+      },
+    ]
+  try {
+    parseWindow(restrictedExecutionWindow)
+    return []
+  } catch (error) {
+    const format = 'Write {"days": [2], "whitelist": [{"startHour": 9, "endHour": 17}]}.'
+    return [{ path, message: `${(error as Error).message} The stage fails. ${format}` }]
+  }
+}
+
+/** Templates of version 1 order their stages by names. */
+function orderFaults({ dependsOn, requisiteStageRefIds }: JsonObject): ExpressionFault[] {
+  if (listOf(dependsOn).length === 0 || listOf(requisiteStageRefIds).length > 0) return []
+  const message =
+    'Only templates of version 1 know "dependsOn": the stage starts at once. Write "requisiteStageRefIds".'
+  return [{ path: 'dependsOn', message }]
+}
+
+const toStatuses = list(shape({ type: textOf, context: shape({ stageName: textOf }) }))
+
+/** Stages whose status is asked for, and that are none. */
+function statusFaults(
+  { type, preconditions }: JsonObject,
+  names: ReadonlySet<string>,
+): ExpressionFault[] {
+  if (type !== 'checkPreconditions' || [...names].some(isExpression)) return []
+  return toStatuses(preconditions).flatMap(({ type: kind, context: { stageName } }, index) =>
+    kind !== 'stageStatus' ||
+    stageName === undefined ||
+    isExpression(stageName) ||
+    names.has(stageName)
+      ? []
+      : [
+          {
+            path: `preconditions[${index}].context.stageName`,
+            message: `No stage is named "${shorten(stageName)}", so the check fails. Write the name of one.`,
+          },
+        ],
+  )
 }
 
 const toReferences = shape({
@@ -154,6 +229,7 @@ const toPlaces = shape({
   cluster: shape(account),
   source: shape(account),
   clusters: list(shape(account)),
+  preconditions: list(shape({ context: shape(account) })),
 })
 
 function missingAccounts(
@@ -161,12 +237,16 @@ function missingAccounts(
   known: ReadonlySet<string> | undefined,
 ): { field: string; account: string }[] {
   if (known === undefined) return []
-  const { cluster, source, clusters, ...own } = toPlaces(stage)
+  const { cluster, source, clusters, preconditions, ...own } = toPlaces(stage)
   const holders: [path: string, names: typeof own][] = [
     ['', own],
     ['cluster.', cluster],
     ['source.', source],
     ...clusters.map((each, index): [string, typeof own] => [`clusters[${index}].`, each]),
+    ...preconditions.map(({ context }, index): [string, typeof own] => [
+      `preconditions[${index}].context.`,
+      context,
+    ]),
   ]
   const found = holders.flatMap(([path, names]) =>
     Object.entries(names).flatMap(([field, name]) =>

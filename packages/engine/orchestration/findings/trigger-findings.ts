@@ -187,6 +187,19 @@ const ofType: Readonly<Record<string, (trigger: JsonObject, clock: Clock) => Pro
   helm: rangeProblems,
   webhook: sourceProblems,
   cdevents: sourceProblems,
+  ...Object.fromEntries(
+    ['artifactory', 'nexus', 'plugin', 'pubsub'].map((type) => [type, bridgeProblems]),
+  ),
+}
+
+function bridgeProblems({ type }: JsonObject): Problem[] {
+  return [
+    {
+      severity: 'warning',
+      field: 'type',
+      message: `Fairlead itself looks for no events of the type ${String(type)}: the trigger fires only if a service of Spinnaker reports them.`,
+    },
+  ]
 }
 
 /** By the check of `GET /cron/validate`. */
