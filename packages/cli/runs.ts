@@ -202,7 +202,9 @@ export function showStage(tree: ProgressTree, stage: RunStage, id: string, waiti
     label: name ?? type,
     state: stateOf[status] ?? 'failed',
     parent: parentStageId ?? undefined,
-    note: isJudgment ? `waits for: fairlead approve ${id}` : (reasonOf(stage) ?? waiting),
+    note: isJudgment
+      ? `waits for: fairlead approve ${id}`
+      : (reasonOf(stage)?.split('\n', 1)[0] ?? waiting),
   })
 }
 
@@ -213,7 +215,7 @@ export function reasonOf({ status, context }: RunStage): string | undefined {
     | { readonly details?: { readonly error?: string; readonly errors?: readonly unknown[] } }
     | undefined
   const { error, errors = [] } = exception?.details ?? {}
-  const text = errors.map(String).join('; ') || error
+  const text = errors.map(String).join('; ').replaceAll('; \n', '\n') || error
   return text || undefined
 }
 

@@ -57,7 +57,7 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
     const { port, view } = await replaceBy(fleet, 'crash', { command: crashing })
     const { stage, task, top } = messagesOf(view)
     const said =
-      /0 of 1 instances of shop-crash-v001 are up; .*code 3.* It failed to start [5-9] times in a row\. .*"startLimits".*(\n|\\n)The output of \S+ says why: cannot read its settings/
+      /0 of 1 instances of shop-crash-v001 are up; .*code 3.* It failed to start [5-9] times in a row\.(\n|\\n)The output of \S+ says why: cannot read its settings/
     assert.match(stage, said)
     const causes = view.execution.stages.flatMap((each) =>
       'cause' in each ? [each.cause as JsonObject] : [],
@@ -98,7 +98,7 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
     )
     assert.match(
       messagesOf(view).stage,
-      /shop-slow-v000 is the first of its cluster, and stays disabled\. .* enableServerGroup\.$/m,
+      /"startLimits"(?:.|\n)*shop-slow-v000 is the first of its cluster, and stays without traffic\./,
     )
   },
 

@@ -41,6 +41,10 @@ export const init = defineCommand({
       context.output.note(
         `  ${name}: ${command ?? (detected.language.kind === 'container' ? 'command of the image' : 'pages')}`,
       )
+    if (detected.language.kind === 'container')
+      context.output.note(
+        `${detected.language.file} needs an account of Kubernetes, "account" in the file. For one machine, write "web: COMMAND" into a Procfile, and build: procfile into the file.`,
+      )
     const name = await askName(context, folder, flags)
     const host = await askHost(context, name, flags)
     const { formatAppFile } = await import('../app-file-text.ts')

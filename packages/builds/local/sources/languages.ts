@@ -73,8 +73,9 @@ const files: LanguageBuild = {
 function planContainer(file: string): never {
   throw new PortError(
     400,
-    `${file} is built from a folder for accounts of Kubernetes only. For this machine, build it by a job with a container image, which needs ` +
-      'buildah ("apt install buildah"), and deploy that image; or say how the app is built without it: build: {steps: [...]} in .fairlead/app.yml.',
+    `${file} of a folder is built for accounts of Kubernetes only. On this machine, leave it aside: write "web: COMMAND" into a Procfile, ` +
+      'and build: procfile, or build: {steps: [...]}, into .fairlead/app.yml. Or build it by a job with a container image, which needs ' +
+      'buildah ("apt install buildah"), and deploy that image.',
   )
 }
 

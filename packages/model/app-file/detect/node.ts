@@ -162,6 +162,8 @@ function commandOf({ paths }: AppFolder, manifest: JsonObject, manager: NodeMana
   if (found !== undefined) return `node ${found}`
   throw new DetectionError(
     `Nothing says how the app is started: package.json has no script "start", and there is no ${tried.join(', no ')}.`,
-    'Add a script to package.json: "scripts": { "start": "node server.js" }.',
+    manifest['workspaces'] === undefined
+      ? 'Add a script to package.json: "scripts": { "start": "node server.js" }.'
+      : 'Name the programs of its workspaces in a Procfile, one in a line, such as "web: node web/server.js" and "api: node api/server.js".',
   )
 }

@@ -150,8 +150,8 @@ function advisingOnFirst(step: CallStep): CallStep {
         sourceOf(context.stage) !== undefined
       )
         throw error
-      const advice = `${newGroupOf(context.stage)} is the first of its cluster, and stays disabled. Deploy again, or give it traffic once the cause is gone: "Enable" on its page, or a task enableServerGroup.`
-      throw new StageError([...error.errors, `\n${advice}`])
+      const advice = `${newGroupOf(context.stage)} is the first of its cluster, and stays without traffic. Deploy again, or press "Enable" on its page in the console once the cause is gone.`
+      throw new StageError([...error.errors, `\n${advice}`], error.details)
     }
   }
   return { ...step, execute }

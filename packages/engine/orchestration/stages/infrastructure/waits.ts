@@ -282,8 +282,6 @@ function followTraffic(
   return { ...lack, notes: { ...notes, 'waiting.traffic': traffic } }
 }
 
-const startAdvice =
-  'See the console of the instance; "startLimits" of the server group, or start-limits of its account, set the limits.'
 const maxReason = 300
 
 interface StartingInstances {
@@ -321,15 +319,16 @@ export async function followStarts(
   const [first] = faults
   if (first !== undefined && faults.length > dispensable) {
     const { text, cause } = await whyDown(context, group, first.instance)
-    throw new StageError([`${missing}; ${first.fault} ${startAdvice}${text}`], { cause })
+    throw new StageError([`${missing}; ${first.fault}${text}`], { cause })
   }
   const reason = down.flatMap(reasonsOf).at(0)
   const told = reason === undefined ? missing : `${missing}; ${reason}`
   const waitedMs = passedMs(execution, sinceMs, now) - pausedMs(execution, sinceMs, now)
   if (seconds !== undefined && waitedMs >= seconds * 1000) {
     const { text, cause } = await whyDown(context, group, down[0])
+    const limit = 'This is the limit of "start" of "health" in an app file, else of "startLimits".'
     throw new StageError(
-      [`${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${startAdvice}${text}`],
+      [`${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${limit}${text}`],
       { cause },
     )
   }
