@@ -91,7 +91,7 @@ class RunnerBuild {
   async #prepare(): Promise<void> {
     for (const name of ['home', 'tmp', archiveFolder, sourceFolder])
       mkdirSync(join(work, name), { recursive: true })
-    this.#log.say(`RunnerBuild ${this.#plan.title}`)
+    this.#log.say(`Build ${this.#plan.title}`)
     const { source: planned } = this.#plan
     if (planned !== undefined) {
       const repository = join(work, repositoryFolder)

@@ -55,7 +55,7 @@ function preconditionStages(stage: Stage): NewStage[] {
     }
     const { type, ...settings } = entry
     const context: JsonObject = { ...inherited, ...settings, preconditionType: type }
-    return { type: 'checkPreconditions', name: `PreconditionCheck precondition (${type})`, context }
+    return { type: 'checkPreconditions', name: `Check precondition (${type})`, context }
   })
 }
 
