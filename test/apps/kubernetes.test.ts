@@ -176,46 +176,75 @@ test('apps on a cluster', async (t) => {
     },
   )
 
-  await t.test('app-scenario 132: hosts are an Ingress or a route by the account', async () => {
-    const ingress = await find('Ingress', 'shop-web')
-    assert.deepEqual(
-      objectsOf(ingress.spec['rules']).map(({ host }) => host),
-      ['shop.example'],
-    )
-    const { readinessProbe, startupProbe, livenessProbe } = containerOf(
-      await find('Deployment', 'shop-web'),
-    )
-    for (const probe of [readinessProbe, startupProbe]) {
-      assert.equal(fieldAt(probe, 'httpGet', 'path'), '/health')
-      assert.deepEqual(fieldAt(probe, 'httpGet', 'httpHeaders'), [
-        { name: 'Host', value: 'shop.example' },
-      ])
-    }
-    assert.equal(livenessProbe, undefined)
+  await t.test(
+    'app-scenario 132: hosts are an Ingress or a route by the account, whose weights are the shares of a canary',
+    async () => {
+      const ingress = await find('Ingress', 'shop-web')
+      assert.deepEqual(
+        objectsOf(ingress.spec['rules']).map(({ host }) => host),
+        ['shop.example'],
+      )
+      const { readinessProbe, startupProbe, livenessProbe } = containerOf(
+        await find('Deployment', 'shop-web'),
+      )
+      for (const probe of [readinessProbe, startupProbe]) {
+        assert.equal(fieldAt(probe, 'httpGet', 'path'), '/health')
+        assert.deepEqual(fieldAt(probe, 'httpGet', 'httpHeaders'), [
+          { name: 'Host', value: 'shop.example' },
+        ])
+      }
+      assert.equal(livenessProbe, undefined)
 
-    const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-    // Test files of a process share the control plane.
-    if ((await api.find(`${definitions}/httproutes.gateway.networking.k8s.io`)) === undefined)
-      await api.create(definitions, routeDefinition)
-    const routes = '/apis/gateway.networking.k8s.io/v1/namespaces/default/httproutes'
-    await waitUntil(async () => (await api.find(`${routes}?limit=1`)) !== undefined, 'routes')
-    const file = fileWith('gated')
-    await deploy('1.0.0', file)
-    const route = await api.get(`${routes}/shop-web`)
-    assert.deepEqual(
-      [route.spec['hostnames'], route.spec['parentRefs']],
-      [['shop.example'], [{ name: 'public', namespace: 'infra' }]],
-    )
-    const web = await api.get('/apis/apps/v1/namespaces/default/deployments/shop-web')
-    assert.deepEqual(fieldAt(web, 'spec', 'template', 'spec', 'imagePullSecrets'), [
-      { name: 'registry-login' },
-    ])
-    await deploy('1.0.0', fileWith('cluster'))
-    const left = await cli('leave', 'gated', '--yes')
-    await platform.ends(left.stdout.trim())
-    assert.deepEqual(await api.list('/apis/apps/v1/namespaces/default/deployments'), [])
-    assert.deepEqual(await api.list(routes), [])
-  })
+      const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+      // Test files of a process share the control plane.
+      if ((await api.find(`${definitions}/httproutes.gateway.networking.k8s.io`)) === undefined)
+        await api.create(definitions, routeDefinition)
+      const routes = '/apis/gateway.networking.k8s.io/v1/namespaces/default/httproutes'
+      await waitUntil(async () => (await api.find(`${routes}?limit=1`)) !== undefined, 'routes')
+      const file = fileWith('gated')
+      await deploy('1.0.0', file)
+      const route = await api.get(`${routes}/shop-web`)
+      assert.deepEqual(
+        [route.spec['hostnames'], route.spec['parentRefs']],
+        [['shop.example'], [{ name: 'public', namespace: 'infra' }]],
+      )
+      const web = await api.get('/apis/apps/v1/namespaces/default/deployments/shop-web')
+      assert.deepEqual(fieldAt(web, 'spec', 'template', 'spec', 'imagePullSecrets'), [
+        { name: 'registry-login' },
+      ])
+
+      const promote =
+        'environments: { production: { promote: { canary: { percent: 25%, duration: 1h } } } }'
+      await deploy('1.0.0', fileWith('gated', promote))
+      const weights = async () =>
+        objectsOf(fieldAt(await api.get(`${routes}/shop-web`), 'spec', 'rules')).flatMap((rule) =>
+          objectsOf(rule['backendRefs']).map(({ weight }) => weight ?? 1),
+        )
+      const image = 'registry.example/shop:1.1.0'
+      const { id } = await ask('POST', '/deployments', { file: fileWith('gated', promote), image })
+      let seen: unknown[] = []
+      const isShared = async (wanted: readonly number[]) => {
+        seen = await weights()
+        return isDeepStrictEqual(seen, wanted)
+      }
+      await waitUntil(
+        () => isShared([75, 25]),
+        () => `the weights of the canary, not ${seen}`,
+      )
+      await platform.ask('PUT', `/pipelines/${id}/cancel`)
+      await platform.finish(String(id), 'CANCELED')
+      await waitUntil(
+        () => isShared([1]),
+        () => `the weights of before, not ${seen}`,
+      )
+
+      await deploy('1.0.0', fileWith('cluster'))
+      const left = await cli('leave', 'gated', '--yes')
+      await platform.ends(left.stdout.trim())
+      assert.deepEqual(await api.list('/apis/apps/v1/namespaces/default/deployments'), [])
+      assert.deepEqual(await api.list(routes), [])
+    },
+  )
 
   await t.test(
     'app-scenario 133: a failed release changes no Deployment, a new secret changes its pods',
