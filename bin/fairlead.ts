@@ -11,7 +11,7 @@ type Command = (args: readonly string[]) => Promise<number | undefined>
 
 interface CommandModule {
   readonly run: Command
-  /** Of some commands, it depends on what was written after them. */
+  /** A function where it depends on the words after the command. */
   readonly usage: string | ((words: readonly string[]) => string)
 }
 

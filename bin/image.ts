@@ -280,7 +280,7 @@ async function measure(file: string): Promise<ImageArchive> {
   return { file, bytes: statSync(file).size, digest: hash.digest('base64') }
 }
 
-/** For an upload, which the other side unpacks before it answers. */
+/** Time for an upload, which the other side unpacks before it answers. */
 const answerMs = 600_000
 const startMs = 30_000
 const startPauseMs = 100

@@ -27,13 +27,13 @@ const options = {
 /** One folder above this file, in the repository and in the published package. */
 const folder = new URL('../deploy/systemd/', import.meta.url)
 export const configFile = '/etc/fairlead/fairlead.yml'
-/** Of a Debian package, which brings its own units. */
+/** Unit of a Debian package, which brings its own. */
 const packagedUnit = '/usr/lib/systemd/system/fairlead.service'
 
 interface InstalledFile {
   readonly path: string
   readonly text: string
-  /** Of a first configuration: what may stand there and be replaced. */
+  /** Text of a first configuration, which may be replaced. */
   readonly untouched?: string
 }
 

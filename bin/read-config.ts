@@ -6,7 +6,7 @@ import { containerMarks } from './command-name.ts'
 
 export const configOption = { config: { type: 'string', multiple: true } } as const
 
-/** Of the commands that start a server, or say whether it would start. */
+/** Options of commands that start a server, or say whether it would start. */
 export const startOptions = {
   ...configOption,
   strict: { type: 'boolean', default: false },

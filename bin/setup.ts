@@ -81,7 +81,7 @@ function checkedHost(written: string | undefined): string | undefined {
   throw new Misuse('setup', `--host "${written}" is no host, such as fairlead.example.com.`)
 }
 
-/** As the configuration has it, which may be one that was there before. */
+/** Host in the configuration, which may be one that was there before. */
 function servedHost(): string | undefined {
   const settings: unknown = parse(readFileSync(configFile, 'utf8'))
   return textOf(fieldAt(settings, standalone.provider, 'front', 'instance-host'))

@@ -9,7 +9,7 @@ interface FormDialog {
   readonly application: Application
   readonly title: string
   readonly fields: readonly Field[]
-  /** With which the form opens. */
+  /** Initial value of the form. */
   readonly value: JsonObject
   /** Label of the button. */
   readonly action: string

@@ -39,7 +39,7 @@ export function Panel({ title, actions, children }: PanelProps) {
 }
 
 interface FactsProps {
-  /** Those without a value are left out. */
+  /** Facts without a value are left out. */
   readonly facts: Readonly<Record<string, ComponentChildren>>
 }
 

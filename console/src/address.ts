@@ -81,7 +81,7 @@ export const to = {
   execution: (id: string, query?: Query) => address(['executions', id], query),
   tasks: (application: string) => own(application, ['tasks']),
   task: (id: string) => address(['tasks', id]),
-  /** Of one application, or of all that the reader may see. */
+  /** One application, or all that the reader may see. */
   places: (section: PlaceSection, application?: string) =>
     application === undefined ? address(['infrastructure', section]) : own(application, [section]),
   /** Below its application, unless an address cannot have its name. */

@@ -12,7 +12,7 @@ interface Guard {
   readonly discard: () => void
 }
 
-/** With the path of the page; other addresses of the same path are the page as well. */
+/** Has the path of the page; other addresses of the same path are the page as well. */
 let guard: (Guard & { readonly path: string }) | undefined
 
 /** For the page on which the component is first shown, as long as it is shown. */

@@ -40,7 +40,7 @@ const logCheckMs = 60_000
 const folderCheckMs = 1000
 /** Consecutive checks that find the data directory gone. */
 const checksUntilGone = 3
-/** For the answer to the request that ends the agent. */
+/** Time for the answer to the request that ends the agent. */
 const farewellMs = 100
 
 /** Runs until it is stopped; SIGTERM and SIGINT end the agent alone, and leave its processes to the next one. */

@@ -21,7 +21,7 @@ export interface AgentOptions {
 /** An agent that hands over needs a moment until it has ended. */
 const lockTimeoutMs = 10_000
 const lockPauseMs = 50
-/** For the requests that waited, before the rest of the program takes the processor. */
+/** Head start of the waiting requests, before the rest of the program takes the processor. */
 const leadMs = 30
 
 /**

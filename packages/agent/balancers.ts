@@ -37,7 +37,7 @@ export interface BalancersOptions {
   readonly log: AgentLog
   /** Something that `observe` tells has changed; not called for each request. */
   readonly onChange: () => void
-  /** By the id of an instance: its program does not run. By default the health checks alone tell. */
+  /** Whether the program of an instance does not run. By default the health checks alone tell. */
   readonly isDown?: (instanceId: string) => boolean
   readonly bounds?: Partial<Bounds>
   /** Listening sockets of an agent before this one, by host and port. The first desired state closes those that it does not want. */

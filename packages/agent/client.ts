@@ -48,7 +48,7 @@ const longestPauseMs = 1_000
 const reconnectGraceMs = 5_000
 /** A process that has not become an agent within this time is another one. */
 const successorMs = 10_000
-/** Until then a connection is tried often: a successor may be starting. */
+/** Longest pause between connections while a successor may be starting. */
 const quickPauseMs = 50
 
 export function openAgent(options: AgentClientOptions): AgentClient {

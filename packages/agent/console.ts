@@ -202,7 +202,7 @@ export function readConsolePart(
   }
 }
 
-/** Which offsets of the output are kept, and when it last grew; undefined when nothing was ever started. */
+/** Offsets of the output that are kept, and when it last grew; undefined when nothing was ever started. */
 export function extentOf(
   file: string,
 ): { readonly start: number; readonly end: number; readonly changedMs: number } | undefined {

@@ -34,15 +34,15 @@ export class ExecError extends Error {
 export interface ProgramSurroundings {
   readonly program: Program
   readonly work: string
-  /** By which its processes are found and ended with the instance. */
+  /** Finds its processes, to end them with the instance. */
   readonly mark: string
   readonly controlGroup: string | undefined
   readonly table: ProcessTable
 }
 
-/** Between SIGHUP and SIGKILL when the client has gone. */
+/** Time between SIGHUP and SIGKILL when the client has gone. */
 const graceMs = 2_000
-/** Until an instance that does not run yet is given up. */
+/** Time after which an instance that does not run yet is given up. */
 const startMs = 3_000
 const lookMs = 50
 const notFound = 127

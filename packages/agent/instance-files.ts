@@ -31,7 +31,7 @@ export interface InstanceRecord {
 
 export interface ProcessIdentity {
   readonly pid: number
-  /** As `ProcessEntry.start`. */
+  /** Same form as `ProcessEntry.start`. */
   readonly start: string
 }
 
@@ -74,7 +74,7 @@ export function readRecord(file: string): InstanceRecord | undefined {
   }
 }
 
-/** In one step, and on disk when it returns. */
+/** Writes in one step, and to disk before it returns. */
 export async function writeRecord(
   { folder, record }: InstanceFiles,
   content: InstanceRecord,

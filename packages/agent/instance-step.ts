@@ -279,7 +279,7 @@ function resume(
   )
 }
 
-/** As the first start of a generation. */
+/** Repeats the first start of a generation. */
 function renew(state: InstanceState): InstanceStep {
   if (state.isRemoving) return begin(state)
   const generation = state.desired?.generation ?? 0
@@ -404,7 +404,7 @@ function ready(
   }
 }
 
-/** After its end and that of what it left behind: decides how it goes on. */
+/** Decides how it goes on after its end and that of what it left behind. */
 function settle(
   state: InstanceState,
   { run: running, exit }: InstanceActivity & { kind: 'leaving' },

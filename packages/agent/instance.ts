@@ -86,7 +86,7 @@ export interface InstanceContext {
 const diskIntervalMs = 2_000
 /** Until work that failed is tried again, such as a search for processes without a free descriptor, or a call of a daemon that is down. */
 const faultPauseMs = 1_000
-/** As long may a program that has filled its folder with small files before write unnoticed. */
+/** Longest pause, in which a program that had filled its folder with small files may write unnoticed. */
 const longestDiskIntervalMs = 10_000
 /** Measuring a folder may take this part of the time, unless the pause would be longer. */
 const diskShare = 0.05
@@ -97,7 +97,7 @@ const runtimeSlackMs = 10_000
 /** Longer timers fire at once. */
 const longestTimerMs = 2_147_483_647
 
-/** Of the state, what `observe` shows. */
+/** Fields of the state that `observe` shows. */
 const observedKeys = ['phase', 'reason', 'record', 'end'] as const
 
 export class ProgramInstance {
@@ -105,7 +105,7 @@ export class ProgramInstance {
   readonly #context: InstanceContext
   readonly #files: InstanceFiles
   #state: InstanceState
-  /** From its start or its adoption until none of its processes is left. */
+  /** Set from its start or adoption until none of its processes is left. */
   #run: InstanceRun | undefined
   /** Ends what looks after the run. */
   #over = new AbortController()
@@ -113,7 +113,7 @@ export class ProgramInstance {
   #removal: Promise<void> | undefined
   readonly #released = Promise.withResolvers<void>()
   #mustRefill = false
-  /** For readers of its output: there is more, or there will be no more. */
+  /** Tells readers of its output: there is more, or there will be no more. */
   readonly output = new EventEmitter<{ grew: []; ended: [] }>()
   readonly times: OutputTimes
 
@@ -514,7 +514,7 @@ export class ProgramInstance {
     this.#feed({ kind: 'probed', result, ageMs, ports })
   }
 
-  /** On which the program listens, as far as that was not searched for lately. */
+  /** Ports on which the program listens, searched for at most every `maxAgeMs`. */
   #portsOf(run: InstanceRun, maxAgeMs: number): readonly number[] {
     return run.portsBy(() => {
       const pids = this.#findMembers(maxAgeMs).map(({ pid }) => pid)

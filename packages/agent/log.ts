@@ -42,7 +42,7 @@ function toPlain(fields: object): object {
   )
 }
 
-/** For the process that writes into it; the opener closes it. */
+/** The caller hands it to a process, and closes it. */
 export function openAgentLog(file: string): number {
   return openSync(file, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
 }

@@ -32,7 +32,7 @@ interface NumberedLine {
   readonly sequence: number
 }
 
-/** Beyond so many, a client that has not asked for long gets everything. */
+/** Most lines that are noted as gone; a client that has missed more gets everything. */
 const maxGone = 10_000
 
 /** The observed state of an agent, with the sequence at which each part changed. */

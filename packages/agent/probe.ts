@@ -87,7 +87,7 @@ function toFailure(target: ProbeTarget, error: NodeJS.ErrnoException): ProbeResu
   )
 }
 
-/** In place of a success, where none of the instance's own processes listens. */
+/** Replaces a success where none of the instance's own processes listens. */
 export function strangerAnswers(port: number): Unhealthy {
   return { kind: 'unhealthy', refused: true, reason: `another program answers on port ${port}` }
 }

@@ -49,7 +49,7 @@ export function describeStartFault(error: NodeJS.ErrnoException, program: Progra
   return `It cannot be started: ${machineFaults[error.code ?? ''] ?? error.message}.`
 }
 
-/** Of podman and docker when they fail themselves. */
+/** Exit code of podman and docker when they fail themselves. */
 const runtimeFailure = 125
 /** Exit codes of podman and docker when they cannot start a container, or its program. */
 const runtimeFailures: ReadonlySet<number | undefined> = new Set([runtimeFailure, 126, 127])
@@ -90,7 +90,7 @@ export function describeCommand(
 
 interface SlowStart {
   readonly target: Probe
-  /** On which it listens. */
+  /** Ports on which it listens. */
   readonly ports: readonly number[]
 }
 

@@ -15,18 +15,18 @@ export class InstanceRun {
   readonly record: RunRecord
   /** Only the agent that started a process learns how it ended; for others, its absence has to be noticed. */
   readonly isAdopted: boolean
-  /** As of the started program; resolves at once for an adopted one. */
+  /** `drained` of the started program; resolves at once for an adopted one. */
   readonly drained: Promise<string | undefined>
   /** Its program, and no other user's, was seen to listen on its port. */
   #hasPort = false
-  /** On which it listens, as of the last search; until this age of the run. */
+  /** Ports of the last search, and the age of the run until which they count. */
   #ports: { readonly found: readonly number[]; readonly untilMs: number } = {
     found: [],
     untilMs: 0,
   }
   readonly #end = Promise.withResolvers<ProgramEnd>()
   readonly #kernelKills: number
-  /** As `performance.now()`. */
+  /** By `performance.now()`. */
   readonly #startedMs: number
 
   /** @param drained Undefined: it was started by an agent before this one */

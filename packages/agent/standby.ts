@@ -25,7 +25,7 @@ interface StandbyOptions {
 
 /** Changes within this time are recorded together. */
 const gatherMs = 20
-/** For a process that was killed to close its sockets. */
+/** Time for a process that was killed to close its sockets. */
 const releaseMs = 200
 /** Tells the next agent how many before it ended quickly, and when this one started, in seconds since the machine did. */
 const beginName = 'FAIRLEAD_AGENT_BEGIN'
@@ -42,7 +42,7 @@ export class Standby {
   #isOver = false
   readonly #startedAt = uptime()
   readonly #quickEnds = quickEndsBefore(this.#startedAt)
-  /** Until then there is no standby: agents that end at once would follow each other without an end. */
+  /** No standby before: agents that end at once would follow each other without an end. */
   readonly #earliestMs = performance.now() + agentPauseMs(this.#quickEnds)
 
   constructor(options: StandbyOptions) {

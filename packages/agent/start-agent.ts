@@ -15,7 +15,7 @@ export interface AgentProgram {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** With 50 instances, and with one malloc arena, they save 10 MB; most other options make V8 reject the compiled code of Node. */
+/** They save 10 MB with 50 instances and one malloc arena; most others make V8 reject Node's compiled code. */
 export const agentNodeOptions = ['--max-semi-space-size=2', '--v8-pool-size=1']
 /** The agent gets no other variable of Fairlead, whose environment may hold secrets. */
 const passedOn = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'NODE_COMPILE_CACHE']

@@ -55,7 +55,7 @@ export class TrafficHistory {
     }
   }
 
-  /** With what was counted since the last period ended. */
+  /** Includes what was counted since the last period ended. */
   samples(nowMs: number): TrafficSamples {
     const all: Record<string, readonly TrafficSample[]> = Object.fromEntries(this.#samples)
     for (const [id, counts] of this.#open) {

@@ -15,7 +15,7 @@ import type { SourceUploads } from './local/sources/source-routes.ts'
 import type { Position } from './polls/position.ts'
 
 export interface BuildServerType<Settings extends object = object, Keys = object> {
-  /** As `GET /masters?type=` names it: `jenkins`. */
+  /** Name in `GET /masters?type=`: `jenkins`. */
   readonly id: string
   readonly keys: z.ZodObject
   /** SQL scripts of its own tables, `builds_…`, oldest first; as `Backend.migrations`. */
@@ -31,7 +31,7 @@ export interface BuildServerType<Settings extends object = object, Keys = object
  * A server whose jobs belong to applications checks the rights of the user that it is given; without one, Fairlead itself asks.
  */
 export interface BuildServer {
-  /** As `BuildServerType.id`. */
+  /** A `BuildServerType.id`. */
   readonly type: string
   /** Unique among all build servers. */
   readonly name: string
@@ -94,9 +94,9 @@ export interface BuildServer {
   watch?(changed: () => void): void
   /** The log. */
   output(job: string, number: number, user?: string): Promise<string | undefined>
-  /** As `Builds.secretHolders`. */
+  /** See `Builds.secretHolders`. */
   secretHolders?(): readonly SecretHolder[]
-  /** As `Builds.isRunning`. */
+  /** See `Builds.isRunning`. */
   isRunning?(id: string): boolean
   /** Goes on with its background work, once every back end listens. */
   resume?(): void

@@ -16,7 +16,7 @@ export const buildStartMigrations = [
 
 /** How long the number of a start is kept for an equal request. */
 const keptMs = 10 * 60_000
-/** Of a start whose outcome is not known: longer than the start of a stage is tried. */
+/** The same for a start of unknown outcome: longer than a stage retries its start. */
 const keptOpenMs = 20 * 60_000
 
 export interface StartIdentity {

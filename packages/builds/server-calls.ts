@@ -23,7 +23,7 @@ import { LRUCache } from 'lru-cache'
 import { ServerCircuit } from './server-circuit.ts'
 
 export interface ServerAccess {
-  /** Of the build server, for messages. */
+  /** Name of the build server, for messages. */
   readonly name: string
   /** Without a slash at its end. */
   readonly address: string

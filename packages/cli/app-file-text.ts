@@ -35,7 +35,7 @@ export function formatAppFile({ name, host, detected, schema }: FirstAppFile): s
   return `${lines.join('\n')}\n`
 }
 
-/** Of several programs of Go the chosen one; all else is found again by each build. */
+/** Names the chosen one of several Go programs; each build detects the rest again. */
 function buildLines(language: DetectedApp['language']): string[] {
   if (language.kind !== 'go' || language.target === '.' || language.target.endsWith('...'))
     return []

@@ -10,7 +10,7 @@ export interface Context {
   readonly url: string
   readonly user?: string | undefined
   readonly token?: string | undefined
-  /** Of the API token, for its revocation. */
+  /** Id of the API token, for its revocation. */
   readonly tokenId?: string | undefined
   /** ISO 8601. */
   readonly expiresAt?: string | undefined

@@ -23,7 +23,7 @@ export const exitCodes = {
 export interface FailureDetails {
   /** What to type or change; a sentence. */
   readonly remedy?: string | undefined
-  /** Of the file that is wrong. */
+  /** Line of the wrong file. */
   readonly line?: number | undefined
   readonly cause?: unknown
 }

@@ -17,7 +17,7 @@ export interface ProgressStep {
   readonly id: string
   readonly label: string
   readonly state: StepState
-  /** Of the step that contains this one. */
+  /** Id of the step that contains this one. */
   readonly parent?: string | undefined
   /** Behind the label, such as what it waits for. */
   readonly note?: string | undefined
@@ -130,7 +130,7 @@ export class ProgressTree {
   }
 }
 
-/** By visible characters; colours of what is cut are left out. */
+/** Counts visible characters; colours of what is cut are left out. */
 function cut(line: string, width: number): string {
   const visible = stripVTControlCharacters(line)
   return visible.length > width ? visible.slice(0, width) : line

@@ -219,7 +219,7 @@ export function reasonOf({ status, context }: RunStage): string | undefined {
   return text || undefined
 }
 
-/** Of the innermost stage that failed. */
+/** Cause of the innermost stage that failed. */
 export function causeOf({ stages = [] }: Pick<Run, 'stages'>): Cause | undefined {
   const failed = stages.filter(({ status, cause }) => status === 'TERMINAL' && cause !== undefined)
   return failed.find(({ id }) => !failed.some((other) => other.parentStageId === id))?.cause

@@ -29,7 +29,7 @@ export const pipelineLimitKeys = settings({
     'Maximum size of a pipeline as JSON, of a list of them that one request saves, and of the result of one step of a stage. An execution may have four times as much; a ' +
       'larger one is ended.',
   ),
-  /** In the history of each definition. */
+  /** Bound of each definition's history. */
   versions: setting('pipelines.max-versions', whole(1).default(500)).describe(
     'Maximum number of versions in the history of each pipeline, strategy, application, project, template and other definition of ' +
       'the embedded store. A save deletes the oldest ones. Snapshots are kept without limit.',

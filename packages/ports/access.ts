@@ -18,7 +18,7 @@ export interface Access {
   mayOnBuildService(name: string, authorization: 'READ' | 'WRITE'): boolean
   /** Whether the user may let something run as a service account. */
   mayUse(serviceAccount: string): boolean
-  /** Those of each user whose rights count, where a call acts for several. */
+  /** Access of each user whose rights count, where a call acts for several. */
   readonly each?: readonly Access[]
 }
 

@@ -5,10 +5,10 @@ export interface AppBuildOrder {
   readonly application: string
   /** Id of the uploaded folder. */
   readonly source: string
-  /** Of the image `$application:$version`: such as `12-1a2b3c4`. */
+  /** Version of the image `$application:$version`: such as `12-1a2b3c4`. */
   readonly version: string
   readonly commit?: string
-  /** Whose user builds. Default: that of this machine. */
+  /** Account whose user builds. Default: that of this machine. */
   readonly account?: string
   /** Repository of a registry, such as `registry.example/shop`, to which a container image is pushed. */
   readonly repository?: string

@@ -9,7 +9,7 @@ export interface BakePlace {
   readonly id: string
 }
 
-/** As clients have it, with `state`, `result` and `resource_id`. */
+/** Record for clients, with `state`, `result` and `resource_id`. */
 export type BakeStatus = JsonObject & { readonly id: string }
 
 export const toBakeDetails = shape({

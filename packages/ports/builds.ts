@@ -18,7 +18,7 @@ export interface Build extends BuildJob {
 
 /** How often builds may be asked for, in milliseconds. */
 export interface BuildPauses {
-  /** Of one that runs: when it has just begun, and later. */
+  /** Pause while it runs: when it has just begun, and later. */
   readonly least: number
   readonly most: number
   /** Longest one while it is in the queue. */

@@ -37,7 +37,7 @@ export interface PlacedName {
   readonly name: string
 }
 
-/** Of lists of names by region or namespace. */
+/** Names from lists by region or namespace. */
 export function placedNames(byLocation: unknown): PlacedName[] {
   return Object.entries(objectOf(byLocation)).flatMap(([location, names]) =>
     textsOf(names).map((name) => ({ location, name })),
@@ -51,12 +51,12 @@ const toResult = withAll(
     details: textsOf,
     operation: textOf,
     notice: textOf,
-    /** Of new server groups, as `region:name`. */
+    /** New server groups, as `region:name`. */
     serverGroupNames: textsOf,
     serverGroupNameByRegion: objectOf,
     jobs: [placedNames, 'deployedNamesByLocation'],
     loadBalancers: objectOf,
-    /** Those that a partial disable takes out. */
+    /** Instances that a partial disable takes out. */
     instanceIdsToDisable: textsOf,
     manifests: objectsOf,
     manifestNames: [placedNames, 'manifestNamesByNamespace'],
@@ -215,7 +215,7 @@ export const toCloudManifest = shape({
     reasons: textsOf,
     hopeless: isTrue,
   }),
-  /** Of a provider that knows the state of every kind. */
+  /** From a provider that knows the state of every kind. */
   health: shape({
     state: textOf,
     sentence: textOf,

@@ -26,13 +26,13 @@ export interface StoredDefinitions {
   removedPermissions(as: Caller): Promise<JsonObject[]>
   serviceAccounts(as: Caller): Promise<JsonObject[]>
   pipelines(as: Caller): Promise<JsonObject[]>
-  /** Those with such a trigger, and perhaps others. */
+  /** Pipelines with such a trigger, and perhaps others. */
   triggeredPipelines(wanted: TriggeredBy, as: Caller): Promise<JsonObject[]>
-  /** Those that follow the end of another one, and perhaps others. @param word Of its end: `successful`, … */
+  /** Pipelines that follow the end of another one, and perhaps others. @param word Of its end: `successful`, … */
   followersOf(id: string, word: string, as: Caller): Promise<JsonObject[]>
   /** Within a transaction. False: no pipeline follows the end of this one. */
   mayBeFollowed(id: string): boolean
-  /** Those with a notification of such a type, and perhaps others. @param isWanted Receives types in lower case */
+  /** Pipelines with a notification of such a type, and perhaps others. @param isWanted Receives types in lower case */
   notifyingPipelines(isWanted: (type: string) => boolean, as: Caller): Promise<JsonObject[]>
   /** In their order. */
   pipelinesOf(application: string, as: Caller): Promise<JsonObject[]>
@@ -47,13 +47,13 @@ export interface StoredDefinitions {
   projects(as: Caller): Promise<JsonObject[]>
   /** @param nameOrId Of several with the name, one that is spelled so */
   project(nameOrId: string, as: Caller): Promise<JsonObject | undefined>
-  /** Of the second schema. */
+  /** A template of the second schema. */
   template(wanted: WantedTemplate, as: Caller): Promise<JsonObject | undefined>
   /** Recipients of notifications: records of applications, and one of all. */
   notifications(as: Caller): Promise<JsonObject[]>
   /** @param application Undefined: the record of all */
   notificationsOf(application: string | undefined, as: Caller): Promise<JsonObject>
-  /** Those of an application and of all, within a transaction; undefined: they have to be asked for. */
+  /** Notifications of an application and of all, within a transaction; undefined: they have to be asked for. */
   notificationsAtHand(application: string): JsonObject[] | undefined
   /** What of a pipeline or strategy waits for a user with the right. */
   heldAtHand(id: string): readonly HeldPart[]
@@ -78,7 +78,7 @@ export interface StoredDefinitions {
     options: SaveOptions,
     as: Caller,
   ): Promise<JsonObject>
-  /** Those that are fine; the others are reported. */
+  /** Saves those that are fine; the others are reported. */
   savePipelines(
     pipelines: readonly unknown[],
     options: SaveOptions,
@@ -100,7 +100,7 @@ export interface StoredDefinitions {
 
 /** A part of a definition that runs only by the rights of a certain user, too. */
 export interface HeldPart {
-  /** Of triggers that do not fire before they are released; undefined: stages, which act for the user, too. */
+  /** Account of triggers, which wait for a release; undefined: stages, which act for the user, too. */
   readonly account: string | undefined
   /** Who has saved or released it. */
   readonly user: string
@@ -117,7 +117,7 @@ export interface WantedTemplate {
 }
 
 export interface GivenTemplate extends WantedTemplate {
-  /** Of the second schema. */
+  /** Whether it has the second schema. */
   readonly isVersioned: boolean
   readonly content: JsonObject
 }
@@ -137,7 +137,7 @@ export interface BatchReport {
   readonly successful_pipelines_count: number
   readonly successful_pipelines: readonly string[]
   readonly failed_pipelines_count: number
-  /** As they were sent, with `errorMsg`. */
+  /** Definitions as sent, with `errorMsg`. */
   readonly failed_pipelines: readonly JsonObject[]
 }
 

@@ -33,7 +33,7 @@ const value = z
   .union([z.string(), z.number(), z.boolean()])
   .transform(String)
   .refine(hasNoZeroByte, zeroByte)
-/** As it stands in the first line of a request. */
+/** Path in the first line of a request. */
 const requestPath = z
   .string()
   .regex(

@@ -47,7 +47,7 @@ export interface Infrastructure {
   accounts(as: Caller): Promise<JsonObject[]>
   /** All that run somewhere, also those that the caller may not read. */
   applications(as: Caller): Promise<JsonObject[]>
-  /** Of all accounts. */
+  /** Clusters of all accounts. */
   clusterNames(application: string, as: Caller): Promise<string[]>
   serverGroups(application: string, as: Caller): Promise<JsonObject[]>
   loadBalancers(application: string, as: Caller): Promise<JsonObject[]>
@@ -127,13 +127,13 @@ export interface Infrastructure {
 /** An artifact without its version, at an artifact account. */
 export interface ArtifactName {
   readonly account: string
-  /** Of the artifact. */
+  /** Type of the artifact. */
   readonly type: string
   readonly name: string
 }
 
 export interface ArtifactDigests {
-  /** Of the registry. */
+  /** Host of the registry. */
   readonly host?: string
   /** By version; those that can be read. */
   readonly digests: ReadonlyMap<string, string>

@@ -7,7 +7,7 @@ import type { Revealed, SecretUse } from './secrets.ts'
 /** A provider of this process, as other capabilities see it. */
 export interface ProviderHandle {
   readonly accounts: readonly { readonly name: string; readonly details: JsonObject }[]
-  /** Those of one application, without regard to case, or all. */
+  /** Server groups of one application, without regard to case, or all. */
   serverGroups(
     application?: string,
   ): readonly { readonly name: string; readonly buildInfo?: JsonObject }[]
@@ -41,7 +41,7 @@ export interface MachineBuilders {
   look(id: string): BuilderState | undefined
   /** A part of at most `maxBytes` of its output; undefined where there is none, or no agent. */
   consolePart(id: string, wish: ConsoleWish, maxBytes: number): Promise<ConsolePart | undefined>
-  /** As `consolePart`, for keeping it: undefined only where there is none. @throws {Error} while the agent does not answer */
+  /** Like `consolePart`, to be kept: undefined only where there is none. @throws {Error} while the agent does not answer */
   logPart(id: string, offset: number, maxBytes: number): Promise<ConsolePart | undefined>
   /** Stops it and removes its folder. */
   remove(id: string): void
@@ -101,11 +101,11 @@ export interface MachineVariables {
 }
 
 export interface ProgramPlaces {
-  /** Of the job that runs it. */
+  /** Id of the job that runs it. */
   readonly id: string
   readonly account: string
   readonly cache?: string
-  /** Of the settings. */
+  /** Folders that the settings let it read. */
   readonly readable: readonly string[]
   /** Sources, which may be in the data of Fairlead. */
   readonly sources?: readonly string[]

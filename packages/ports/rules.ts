@@ -2,7 +2,7 @@
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 
 export interface PortRules<Port> {
-  /** Whose contract it has, for messages. */
+  /** Service whose contract it has, for messages. */
   readonly service: ServiceName
   /** Methods that change something: previews of tasks do not call them. */
   readonly changes: readonly (keyof Port)[]

@@ -21,7 +21,7 @@ export interface SecretRun {
 
 /** The version of a secret that something was given. */
 export interface SecretVersion {
-  /** As `SecretScope` writes it: `application:web`, `account:dev`, `vault` or `file`. */
+  /** Form of `SecretScope`: `application:web`, `account:dev`, `vault` or `file`. */
   readonly scope: string
   readonly name: string
   readonly version: number

@@ -12,7 +12,7 @@ import type { SweepTimer, Swept } from './sweep.ts'
 
 export interface ConnectionTarget {
   readonly place: NetConnectOpts
-  /** With TLS. */
+  /** TLS options. */
   readonly secure?: ConnectionOptions
 }
 
@@ -34,7 +34,7 @@ export interface ConnectionOwner {
   readonly target: ConnectionTarget
   readonly bounds: ConnectionBounds
   readonly sweep: SweepTimer
-  /** Of TLS, to be resumed. */
+  /** TLS session to be resumed. */
   readonly session: Buffer | undefined
   /** Milliseconds. */
   now(): number
@@ -196,7 +196,7 @@ export class Connection implements ResponseSink, Swept {
     this.socket.resume()
   }
 
-  /** For a tunnel: from now on, the socket belongs to the caller. */
+  /** Leaves the socket to the caller, for a tunnel. */
   release(): Socket {
     this.#isReleased = true
     this.#forget()

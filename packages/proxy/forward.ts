@@ -17,7 +17,7 @@ export interface ForwardProgress<S> {
   readonly last: S | undefined
   /** How often it has waited. */
   readonly waits: number
-  /** Of the present attempt, from 1. */
+  /** Number of the present attempt, from 1. */
   readonly number: number
   /** When the first attempt failed, by `performance.now()`. */
   readonly firstFailedMs: number | undefined

@@ -200,7 +200,7 @@ function stateAfter({ body }: ResponseHead): State {
   return body.kind === 'until-close' ? 'until-close' : 'length'
 }
 
-/** Of a head that is not complete: what speaks no HTTP may wait for more. */
+/** Checks the start of an incomplete head: what speaks no HTTP may wait for more. */
 function checkBeginning(bytes: Buffer): void {
   const text = bytes.toString('latin1', 0, 256)
   if (!'HTTP/1.'.startsWith(text.slice(0, 7)) || /[^\r]\n/.test(text))

@@ -116,7 +116,7 @@ export function refreshAll(): void {
   for (const resource of resources.values()) resource.refresh()
 }
 
-/** After a change, everything below these words of a path may be different. */
+/** Refreshes everything below these words of a path, after a change. */
 export function refreshMatching(...words: readonly string[]): void {
   for (const [key, resource] of resources)
     if (words.every((word) => key.includes(word))) resource.refresh()
@@ -168,7 +168,7 @@ class Resource<Body> implements Live<Body> {
   #timer: ReturnType<typeof setTimeout> | undefined
   #etag: string | undefined
   #text: string | undefined
-  /** As it is known; panels see it with the next batch. */
+  /** Latest reading; panels see it with the next batch. */
   #latest: Reading<Body> = noReading()
   #isReading = false
   #readBeganMs = -never
@@ -264,7 +264,7 @@ class Resource<Body> implements Live<Body> {
     if (this.#latest.error?.status === 0) this.refresh()
   }
 
-  /** On return to the tab. */
+  /** Runs on return to the tab. */
   wake(): void {
     if (this.#interval() !== never || this.#ageMs() > openAgainMs) this.refresh()
   }

@@ -16,7 +16,7 @@ export interface OutputPlace {
   readonly provider: string | undefined
   /** One of several logs. */
   readonly container?: string | undefined
-  /** Of the run before the present one. */
+  /** Output of the run before the present one. */
   readonly isPrevious?: boolean
 }
 

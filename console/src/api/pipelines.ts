@@ -36,7 +36,7 @@ export function useFindings(application: string) {
   )
 }
 
-/** Those of a pipeline, in the findings of its application. */
+/** Findings of a pipeline among those of its application. */
 export function findingsIn(
   found: readonly Schemas['FindingsOfDefinition'][] | undefined,
   id: string | undefined,

@@ -49,7 +49,7 @@ export function useStartDenial({ application, disabled }: Schemas['Pipeline']): 
   return disabled === true ? 'The pipeline is disabled.' : reason
 }
 
-/** As many as a request takes. */
+/** Most that a request takes. */
 export const mostQuestions = 50
 
 /** Whether the user may do it in each of these applications; those of which it is not known yet are missing. */
@@ -93,7 +93,7 @@ const operationsBehind = new Map([
   ['WRITE', changeOperation],
 ])
 
-/** Of a call that was refused for a missing right. Undefined where the server says it in other words. */
+/** Why a call was refused, if for a missing right. Undefined where the server says it in other words. */
 export function useRefusal({ status, message }: ApiError): string | undefined {
   const pattern = /it needs (an [a-z ]+|(READ|EXECUTE|WRITE) on the application (\S+?)|.+?)\. /
   const [, need, authorization = '', application] =

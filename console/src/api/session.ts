@@ -19,7 +19,7 @@ export function rememberUser(): boolean {
   return user.value !== undefined
 }
 
-/** At the end of a login: whoever opens the console next is not shown as this user. */
+/** Runs at the end of a login: whoever opens the console next is not shown as this user. */
 export function forgetUser(): void {
   store('user', null)
 }

@@ -13,7 +13,7 @@ import { Duration, Name, NameLink, StatusMark } from './text.tsx'
 /** What actions are done to. */
 export interface ActionTarget extends Pick<Change, 'application' | 'object'> {
   readonly account: string | undefined
-  /** As texts have it, and as the reader types it. */
+  /** Name in texts, which the reader types. */
   readonly name: string
   readonly facts?: Question['facts']
   /** What all its jobs begin with. */
@@ -24,7 +24,7 @@ export interface ActionTarget extends Pick<Change, 'application' | 'object'> {
 export interface Action
   extends MenuItem,
     Pick<Question, 'effect' | 'level' | 'values' | 'fields' | 'note'> {
-  /** Of the job. */
+  /** Type of the job. */
   readonly type?: string
   /** In its texts, before the name; its label unless given. */
   readonly verb?: string
@@ -38,7 +38,7 @@ export interface Action
   readonly onDone?: () => void
 }
 
-/** In the order of their damage; what may not be done stays visible with the reason. */
+/** Sorted by their damage; what may not be done stays visible with the reason. */
 export function useActions<One extends Action>(
   target: ActionTarget,
   actions: readonly One[],
@@ -106,7 +106,7 @@ export function startAction({ place, ...target }: ActionTarget, action: Action):
   })
 }
 
-/** Of a field for a number of things. */
+/** Attributes of a field for a number of things. */
 export const counted = { type: 'number', min: 0 } as const
 
 /** 0 for what is no number. */

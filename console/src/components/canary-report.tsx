@@ -39,7 +39,7 @@ export function CanaryScores({ run, stage: id }: { run: string; stage: string })
   return body && stage ? <StageCanary execution={body} stage={stage} isBrief /> : null
 }
 
-/** Of a stage: of its last judgment, unless the reader chooses an earlier one. */
+/** The last analysis of a stage, unless the reader chooses an earlier one. */
 export function StageCanary({ execution, stage, ...shown }: StageProps) {
   const intervals = intervalsOf(execution, stage)
   const [chosen, setChosen] = useState<string | undefined>(undefined)
@@ -155,7 +155,7 @@ function Scores({
   )
 }
 
-/** Those that decide are open at first. */
+/** Deciding metrics that are open at first. */
 const openAtFirst = 2
 
 function Metrics({ report: { metrics, measurements } }: { report: Report }) {

@@ -30,7 +30,7 @@ export interface Question<Values extends JsonObject = JsonObject, Answer = unkno
   readonly destructive?: boolean
   /** Facts about what it is done to: object, account, region, what runs there. */
   readonly facts?: readonly (readonly [string, ComponentChildren])[]
-  /** At first. */
+  /** Initial values. */
   readonly values?: Values
   readonly fields?: FieldTable
   /** Below the fields. */
@@ -127,7 +127,7 @@ function useChallenge(account: string | undefined): boolean {
   )
 }
 
-/** After the last change of a field. */
+/** Pause after the last change of a field. */
 const judgeDelayMs = 250
 
 /** What the change would be refused for. Where it cannot be judged there are none: the engine decides when it runs. */

@@ -22,7 +22,7 @@ export interface Column<Item> {
   readonly hideBelow?: 'phone' | 'narrow'
   /** Takes the room that is left. */
   readonly grow?: boolean
-  /** As a track of a grid, where the rows near the view alone are in the page. */
+  /** Track of a grid, where the rows near the view alone are in the page. */
   readonly width?: string
   /** The value of `sort` in the address that orders by it; empty for the usual order. */
   readonly sort?: string
@@ -37,7 +37,7 @@ interface DataTableProps<Item> {
   readonly heldOf?: string
   /** For many rows, whose columns have widths. */
   readonly rowHeight?: number
-  /** Of the address. */
+  /** Order in the address. */
   readonly sort?: string | undefined
 }
 

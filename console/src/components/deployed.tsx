@@ -59,7 +59,7 @@ export function useLandscape(screen: string) {
         )
       )
     }
-    /** As the application itself has it. */
+    /** Its name in the application itself. */
     const ownName = (application: string, environment: string) => {
       const [account = ''] = [...environments].find(([, name]) => name === environment) ?? []
       return declared.has(application.toLowerCase())
@@ -104,7 +104,7 @@ export function useDeployed(
   return { found, error }
 }
 
-/** Instead of what cannot be read, which is not nothing. */
+/** Replaces what cannot be read, which is not nothing. */
 export function Unread({ error }: { error: { message: string } | undefined }) {
   if (error === undefined) return <span class="bar" aria-hidden="true" />
   return (

@@ -21,11 +21,11 @@ import { Icon, Name, NameLink, StatusMark, Time } from './text.tsx'
 
 interface DeploymentPictureProps {
   readonly application: string
-  /** Of a run: as they run, and afterwards as they ended. */
+  /** Deployments of a run: live, and afterwards as they ended. */
   readonly deployments?: readonly Deployment[]
   /** Server groups of one cluster in one region, as they are now. */
   readonly groups?: readonly ServerGroup[]
-  /** Of the application: others may have a share of the same traffic. */
+  /** All of the application: others may have a share of the same traffic. */
   readonly all?: readonly ServerGroup[]
 }
 
@@ -81,7 +81,7 @@ function RunPicture({ application, deployment }: { application: string; deployme
   return <Picture application={application} deployment={deployment} pictures={pictures} />
 }
 
-/** Those of other clusters behind the same load balancer; undefined while they are read. */
+/** Server groups of other clusters behind the same load balancer; undefined while they are read. */
 function useSharers(
   groups: readonly ServerGroup[],
   pace: LiveOptions<unknown>,
@@ -102,7 +102,7 @@ interface PictureProps {
   readonly application: string
   readonly pictures: readonly PictureGroup[]
   readonly deployment?: Deployment
-  /** Of the run, where it is as it was then. */
+  /** End of the run, where it is shown as it was then. */
   readonly endMs?: number | undefined
 }
 

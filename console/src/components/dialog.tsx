@@ -27,7 +27,7 @@ export function closeDialog(): void {
   opened.value = undefined
 }
 
-/** On the way to another page. What only its buttons close stays, such as a secret. */
+/** Runs on the way to another page. What only its buttons close stays, such as a secret. */
 export function closeDialogOfPage(): void {
   if (document.querySelector('dialog[open][data-stays]') === null) closeDialog()
 }

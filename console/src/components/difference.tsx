@@ -9,7 +9,7 @@ interface DifferenceProps {
     readonly before: unknown
     readonly after: unknown
   }[]
-  /** Of the columns. */
+  /** Titles of the columns. */
   readonly heads?: readonly [field: string, before: string, after: string]
   readonly label?: string
 }

@@ -11,7 +11,7 @@ import { Icon } from './text.tsx'
 
 /** A text unless it has choices or is a moment. */
 export interface Filter {
-  /** In the query. */
+  /** Name in the query. */
   readonly name: string
   readonly label: string
   /** Values that are their own words, or values and their words. */
@@ -22,7 +22,7 @@ export interface Filter {
   readonly least?: number
   /** `asked`: a text by which the server filters, when the reader has paused. */
   readonly kind?: 'asked' | 'moment'
-  /** Instead of that of the query. */
+  /** Replaces the value of the query. */
   readonly value?: string | undefined
   /** Further values of the query that belong to the former choice. */
   readonly clears?: readonly string[]

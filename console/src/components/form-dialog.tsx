@@ -9,7 +9,7 @@ import { closeDialog, closerOfDialog, Dialog, openDialog } from './dialog.tsx'
 import { reportFailure } from './notices.tsx'
 import { FailedAction } from './screen.tsx'
 
-/** Of a button whose words hold a name. */
+/** Longest label of a button that holds a name. */
 const maxLabel = 80
 
 /** What follows when it is done. */

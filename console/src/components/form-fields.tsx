@@ -76,7 +76,7 @@ export function TextField({ value, suggestions, input, onChange, ...settings }: 
   )
 }
 
-/** Of an input for a number. */
+/** Attributes of an input for a number. */
 export const decimal = { inputMode: 'decimal' } as const
 
 /** The list that an input offers. */
@@ -158,7 +158,7 @@ export function Check({ checked, onChange, children, describedBy }: CheckProps) 
 
 interface CheckListProps {
   readonly label: string
-  /** Instead of the label in view. */
+  /** Replaces the label in view. */
   readonly head?: ComponentChildren
   readonly choices: readonly { readonly id: string; readonly label: ComponentChildren }[]
   readonly chosen: readonly string[]

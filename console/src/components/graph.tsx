@@ -21,7 +21,7 @@ const maxTipWidth = 260
 /** From so many nodes on only those in view are drawn, and some around it, so that scrolling shows no gaps. */
 const manyNodes = 60
 const marginPx = 260
-/** Of the text of a name, with what is left at the end of a line. */
+/** Average width in a name, with what is left at the end of a line. */
 const charWidth = 8.4
 /** So many of the nodes before one are named. */
 const maxNamed = 3
@@ -35,13 +35,13 @@ export interface GraphItem {
   readonly spoken: readonly (string | undefined)[]
   readonly height: number
   readonly class: string
-  /** Of its button. */
+  /** Attributes of its button. */
   readonly button: Omit<JSX.IntrinsicElements['button'], 'icon' | 'label'>
   readonly mark?: ComponentChildren
   /** Below the name. */
   readonly under: ComponentChildren
   readonly after?: ComponentChildren
-  /** Beside its button: further ones. */
+  /** Further buttons beside its own. */
   readonly children?: ComponentChildren
 }
 
@@ -197,7 +197,7 @@ function useGraphView(
   const gap = clamp(narrowGap, room * 0.18, wideGap)
   const nodeWidth = clamp(narrowestNode, room - gap, widestNode)
   const layout = useMemo(() => plan.place(nodeWidth, gap), [plan, nodeWidth, gap])
-  /** At which all of it is in view. */
+  /** Zoom at which all of it is in view. */
   const wholeZoom = Math.max(
     0.1,
     Math.min(1, width / layout.width, (innerHeight * 0.7) / scale / layout.height),

@@ -11,7 +11,7 @@ type Balancer = Schemas['LoadBalancer']
 
 const maxLinks = 3
 
-/** Those of an application. */
+/** Load balancers of an application. */
 export function useBalancers(application: string) {
   const events = applicationEvents(application, 'infrastructure')
   return useLive(

@@ -19,7 +19,7 @@ export function openPalette(): void {
   openDialog(<Palette />)
 }
 
-/** Of each group, while a text is typed. */
+/** Results of each group, while a text is typed. */
 const maxPerGroup = 8
 
 function Palette() {

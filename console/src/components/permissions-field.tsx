@@ -1,4 +1,4 @@
-/** Which roles may read, start and change an application: a row for each role. */
+/** Roles that may read, start and change an application: a row each. */
 import { useState } from 'preact/hooks'
 import { user } from '../api/session.ts'
 import {

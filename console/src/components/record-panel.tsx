@@ -38,7 +38,7 @@ export function RecordPanel({
   )
 }
 
-/** As the API has it, in the editor for text: searched, folded and copied as there. */
+/** JSON of the API, in the editor for text: searched, folded and copied as there. */
 export function RecordText({ value, name }: { value: unknown; name: string }) {
   const text = `${JSON.stringify(value, undefined, 2)}\n`
   return <Lazy load={loadCodeEditor} props={{ text, label: `Record of ${name}` }} />

@@ -22,10 +22,10 @@ import { Icon, type IconName, Name } from './text.tsx'
 interface PageHeadProps {
   /** The title of the browser's tab. */
   readonly tab: string
-  /** That of the tab unless given. */
+  /** Default: title of the tab. */
   readonly title?: ComponentChildren
   readonly crumbs?: readonly { readonly label: ComponentChildren; readonly href: string }[]
-  /** Of what the screen lists, once it is known. */
+  /** Number of things that the screen lists, once it is known. */
   readonly count?: number | undefined
   /** Beside the title, such as its status. */
   readonly state?: ComponentChildren
@@ -177,10 +177,10 @@ export function ApplicationHead({ application, tab, ...head }: ApplicationHeadPr
 }
 
 interface HeadActionsProps {
-  /** Of the thing that the screen shows. */
+  /** Name of the thing that the screen shows. */
   readonly name: string
   readonly actions: readonly MenuItem[]
-  /** Those that stand beside the menu where there is room. */
+  /** Actions beside the menu, where there is room. */
   readonly shown: readonly MenuItem[]
 }
 

@@ -38,7 +38,7 @@ export interface Hit extends Wanting {
     readonly href: string
     readonly needs?: string
   }[]
-  /** Whose state is beside it. */
+  /** Pipeline whose state is beside it. */
   readonly pipeline?: string
   readonly application?: string
   readonly state?: Status | undefined
@@ -68,7 +68,7 @@ const maxOften = 6
 const maxAsked = 20
 /** A use of three weeks ago no longer counts. */
 const leastUse = 0.12
-/** Of so many hits of a kind the state is read. */
+/** Hits of a kind whose state is read. */
 const maxStates = 8
 
 export function keyOfHit({ href, label, detail = '' }: Hit): string {
@@ -158,7 +158,7 @@ function useOffered(groups: readonly HitGroup[]): readonly HitGroup[] {
     .filter((group) => group.hits.length > 0 || group.failed)
 }
 
-/** Of the first applications that are named. */
+/** Only for the first applications that are named. */
 function useDenied(operation: string, hits: readonly Wanting[]) {
   const names = [
     ...new Set(hits.flatMap(({ needs, of }) => (needs === operation && of) || [])),
@@ -167,7 +167,7 @@ function useDenied(operation: string, hits: readonly Wanting[]) {
   return { operation, names: names.filter((name) => allowed.get(name) === false) }
 }
 
-/** Those of these applications that have a server group to roll back; a few are read at once. */
+/** Applications that have a server group to roll back; a few are read at once. */
 function useRollBacks(applications: readonly string[]): ReadonlySet<string> {
   const known = useStandings((found) =>
     applications.filter((name) => !found.has(name)).slice(0, maxAsked),
@@ -279,7 +279,7 @@ function toCommands(): readonly Hit[] {
   ]
 }
 
-/** Before anything is typed. */
+/** Hits before anything is typed. */
 function unasked({ judgments, applications, pipelines, actions }: HitKinds): readonly HitGroup[] {
   const often = best([...applications, ...pipelines, ...actions].filter(isUsed), '').slice(
     0,
@@ -405,7 +405,7 @@ function useRemote(text: string): readonly HitGroup[] {
   }, [q, text, body, error])
 }
 
-/** Of so many runs that have the words. */
+/** Runs that are shown. */
 const maxRuns = 8
 
 /** Runs by version, commit, author, message, ticket, branch or their id. */

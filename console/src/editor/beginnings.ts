@@ -18,7 +18,7 @@ export interface Question {
 
 const account: Question = { label: 'Account', missing: 'Choose an account.', input: 'select' }
 
-/** Those about an account are asked only where there are several. */
+/** Questions about an account are asked only where there are several. */
 export const questions = {
   account,
   productionAccount: { ...account, label: 'Account of production' },
@@ -73,7 +73,7 @@ export type Answers = Readonly<Partial<Record<Exclude<QuestionId, 'file'>, strin
 export interface Beginning {
   readonly label: string
   readonly help: string
-  /** Of the pipeline, unless the user gives another one. */
+  /** Name of the pipeline, unless the user gives another one. */
   readonly name?: string
   readonly asks: readonly QuestionId[]
   readonly define: (

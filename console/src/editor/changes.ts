@@ -19,7 +19,7 @@ export const partLists: Readonly<Record<string, { readonly noun: string; readonl
   triggers: { noun: 'Trigger', id: 'id' },
   expectedArtifacts: { noun: 'Artifact', id: 'id' },
 }
-/** Instead of an item: the items are in another order. */
+/** Replaces an item: the items are in another order. */
 export const orderKey = ' order'
 /** The store sets these; they are no change of the user's. */
 export const stamps = ['updateTs', 'lastModifiedBy', 'lastModified', 'createTs']

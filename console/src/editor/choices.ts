@@ -171,7 +171,7 @@ const sources: Readonly<
   roles: () => [undefined, () => texts(user.value?.roles)],
 }
 
-/** Those that the description lists, then what the API knows; a source that fails offers nothing, and the field takes what is typed. */
+/** Choices of the description, then of the API; a source that fails offers nothing, and the field takes what is typed. */
 export function useChoices(
   field: Pick<FieldDescription, 'choices' | 'choicesFrom'>,
   place: Place,

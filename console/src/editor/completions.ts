@@ -182,7 +182,7 @@ export function expressionSuggestions(
   return [...parameters, ...variables, ...names, ...called]
 }
 
-/** Those that begin with the word, before those that contain it. */
+/** Suggestions that begin with the word, before those that contain it. */
 export function matchingSuggestions(
   definition: JsonObject,
   functions: readonly ExpressionFunction[],

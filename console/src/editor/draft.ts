@@ -39,7 +39,7 @@ export class Draft {
   readonly unreadable = signal<
     { text: string; format: 'json' | 'yaml'; message: string } | undefined
   >(undefined)
-  /** In the text that is edited: they are no part of a definition. */
+  /** The edited text has comments, which are no part of a definition. */
   readonly hasComments = signal(false)
   /** The field to open and focus next, such as that of a problem. */
   readonly shown = signal<Path | undefined>(undefined)

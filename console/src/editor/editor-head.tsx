@@ -126,7 +126,7 @@ function Steps({ draft }: TabProps) {
   })
 }
 
-/** Of what is stored: the next step after a save. */
+/** Starts what is stored: the next step after a save. */
 function Start({ draft }: TabProps) {
   const denied = useStartDenial(draft.stored.value as Schemas['Pipeline'])
   return (

@@ -99,7 +99,7 @@ export interface ShownField extends FieldDescription {
   readonly label?: string
   readonly placeholder?: string
   readonly isCode?: boolean
-  /** Instead of the input for its kind. */
+  /** Replaces the input for its kind. */
   readonly Input?: FunctionComponent<InputProps>
   /** The key stays when its text is deleted. */
   readonly isKept?: boolean

@@ -15,7 +15,7 @@ import { findRevision, type Revision, summaryOf, toDraft, toRevisions } from './
 import type { TabProps } from './draft.ts'
 
 const maxRevisions = 50
-/** In the address instead of a revision. */
+/** Replaces a revision in the address. */
 const draftId = 'draft'
 
 export function HistoryTab({ draft }: TabProps) {

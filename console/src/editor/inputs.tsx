@@ -317,7 +317,7 @@ async function loadManifestsEditor() {
   }
 }
 
-/** With what the service that fires it thinks of an expression, after a pause in typing. */
+/** Shows what the service that fires it thinks of an expression, after a pause in typing. */
 function CronInput(props: InputProps) {
   const text = scalarOf(props.value) ?? ''
   const asked = useSettled(text, cronPauseMs)

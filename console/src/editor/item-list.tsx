@@ -21,7 +21,7 @@ const maxOpenItems = 2
 export interface ItemKind {
   readonly itemName: string
   readonly form: (item: JsonObject, path: Path, draft: Draft) => ComponentChildren
-  /** Instead of what is called a name, usually. */
+  /** Default: what is usually called a name. */
   readonly title?: (item: JsonObject) => string | undefined
   readonly detail?: (item: JsonObject) => string | undefined
   readonly fresh?: (items: readonly JsonObject[]) => JsonObject

@@ -213,7 +213,7 @@ function useAnswers(application: string, id: string, given: Answers) {
   return { pipelines, place, choices, answers, refusedOf }
 }
 
-/** Until the user gives another one. */
+/** Name until the user gives another one. */
 function usualName(
   id: string,
   { original, file }: Answers,

@@ -30,7 +30,7 @@ interface Draft {
   readonly title: string
   readonly application: string
   readonly provider: string
-  /** Those to choose from. */
+  /** Accounts to choose from. */
   readonly accounts: readonly string[]
   readonly account: string
   /** What the task changes. */

@@ -107,7 +107,7 @@ function Buttons({
   )
 }
 
-/** Of the pod templates of two revisions. */
+/** Compares the pod templates of two revisions. */
 function Comparison({ before, after }: { before: Revision; after: Revision }) {
   const [left, right] = [before, after].map(
     ({ group }) => useManifest(placeOfGroup(group)).reading.value.body,

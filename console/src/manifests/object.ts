@@ -19,11 +19,11 @@ export interface ObjectPlace {
   readonly account: string
   /** A namespace; empty for what is of the whole cluster. */
   readonly location: string
-  /** With its kind. */
+  /** Includes its kind. */
   readonly name: string
 }
 
-/** Of a record of the API, or in the output of a stage. */
+/** Place in a record of the API, or in the output of a stage. */
 export function placeIn({ account, namespace, region, name }: JsonObject): ObjectPlace {
   return {
     account: scalarOf(account) ?? '',
@@ -119,7 +119,7 @@ const podFields = {
   ready: 'readyReplicas',
   available: 'availableReplicas',
 }
-/** Of the status of what is rolled out, where it counts pods. */
+/** Fields of a status that count pods. */
 const rolloutFields: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Deployment: podFields,
   StatefulSet: podFields,
@@ -212,7 +212,7 @@ export function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1)
 }
 
-/** Of its pods, init containers first, as their logs come: a pod's own, or those of the template, also of a cron job. */
+/** Containers of its pods or its template, init containers first, in the order of their logs. */
 export function containerSpecsOf(view: ManifestView): readonly JsonObject[] {
   const specs = ['spec.jobTemplate.spec.template.spec', 'spec.template.spec', 'spec'].map((path) =>
     objectOf(fieldOf(view, path)),
@@ -292,7 +292,7 @@ const setByCluster =
 const setByDeployment =
   /^(?:artifact|moniker)\.spinnaker\.io\/|^(?:deployment|kubectl)\.kubernetes\.io\/|^app\.kubernetes\.io\/managed-by$/
 
-/** As users write it: what was deployed last where that is known, else the object without what others have set. */
+/** What users edit: what was deployed last if known, else the object without what others have set. */
 export function toEditable(view: ManifestView): JsonObject {
   const last = objectOf(fieldOf(view, annotationsPath))[
     'kubectl.kubernetes.io/last-applied-configuration'

@@ -71,7 +71,7 @@ export function Events({ rows }: { rows: readonly StateRow[] }) {
 
 interface StatesProps {
   readonly title: string
-  /** Of the names. */
+  /** Title of the column of names. */
   readonly head: string
   readonly rows: readonly StateRow[]
   /** Where a name leads. */
@@ -149,7 +149,7 @@ function factsOf({ view, application, place, replicas, owner }: ShownObject) {
 /** Pods that are not up whose manifests are read for the reason. */
 const maxExplained = 8
 
-/** Those that fail first, with the reason. */
+/** Failing pods first, with the reason. */
 function PodRows({ object: { application, place, groups } }: { object: ShownObject }) {
   const pods = groups.flatMap(instancesOf)
   const isUp = (pod: Instance) => statusOfInstance(pod).kind === 'succeeded'

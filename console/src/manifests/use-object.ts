@@ -75,7 +75,7 @@ export interface ShownObject extends ActedObject {
   readonly view: ManifestView
   /** Itself, or those that it manages, with all that were there before. */
   readonly groups: readonly ServerGroup[]
-  /** Until then it is not known whether there are any. */
+  /** Whether it is known if there are any. */
   readonly areGroupsRead: boolean
 }
 

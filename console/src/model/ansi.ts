@@ -1,6 +1,6 @@
 /** Colours and weights that programs write for terminals, as styles that can be read in both themes. */
 
-/** Of CSS. While codes are read: with the colours of the text and of its ground, and whether they are changed for one another. */
+/** CSS properties. While codes are read: with both colours, and whether they are swapped. */
 type Style = Readonly<Record<string, string | number | undefined>>
 
 const plain: Style = {}

@@ -51,7 +51,7 @@ function toMetric({
   }
 }
 
-/** Those that speak against the canary first, then those without data. */
+/** Metrics against the canary first, then those without data. */
 const gravity = ['failed', 'warning', 'unknown', 'succeeded']
 
 /** @param answer Of `/v2/canaries/canary/{id}` */
@@ -108,7 +108,7 @@ function verdictOf({ metrics, failure, ...scored }: Judged, reason: string | und
 
 const notJudged: Status = { kind: 'failed', word: 'could not be judged' }
 
-/** Of a score beside its thresholds. */
+/** Status of a score beside its thresholds. */
 export function scoreStatus({ score, pass = 0, marginal = 0 }: Scored): Status {
   if (score === undefined) return { kind: 'running', word: 'not judged yet' }
   if (score >= pass) return { kind: 'succeeded', word: 'pass' }

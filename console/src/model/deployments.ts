@@ -1,4 +1,4 @@
-/** Which version an environment runs of an application, and how environments differ. */
+/** Version of an application that an environment runs, and how environments differ. */
 
 import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { meansSame } from '@fairlead/model/environments/order.ts'
@@ -100,7 +100,7 @@ function deployedAs(environment: string, all: readonly ServerGroup[]) {
   )
   return {
     environment,
-    /** Those that serve; where none does, the newest. */
+    /** Server groups that serve; where none does, the newest. */
     groups: serving.flatMap(({ serverGroups }) =>
       serverGroups.map(({ view }) => view as ServerGroup),
     ),
@@ -133,7 +133,7 @@ export function differenceOf(one: Deployed, earlier: Deployed): string | undefin
   return `${word} ${earlier.environment}`
 }
 
-/** Of versions such as `v2.10.1-rc1`, by their numbers; 0 where those are none or the same. */
+/** Compares versions such as `v2.10.1-rc1` by their numbers; 0 where those are none or the same. */
 function compareNumbers(left: string, right: string): number {
   const [a, b] = [left, right].map((version) => /^v?(\d+(?:\.\d+)+)/.exec(version)?.[1])
   return a === undefined || b === undefined ? 0 : a.localeCompare(b, 'en', { numeric: true })

@@ -1,6 +1,6 @@
 /** JSON whose integers keep all their digits: those that a double cannot hold are bigints, also when they are written again. */
 
-/** Of the proposal `JSON.parse source text access`, which TypeScript's library lacks. */
+/** Proposal `JSON.parse source text access`, which TypeScript's library lacks. */
 const { rawJSON } = JSON as { readonly rawJSON?: (text: string) => unknown }
 
 /** How every `JSON.stringify` writes a bigint; the language throws instead. */

@@ -198,7 +198,7 @@ const ofInstances: Readonly<Record<string, Status>> = {
   Unknown: { kind: 'unknown', word: 'unknown' },
 }
 
-/** Those that lists are filtered by, with their words. */
+/** States by which lists are filtered, with their words. */
 export const mainStates = [
   ['RUNNING', 'Running'],
   ['SUCCEEDED', 'Succeeded'],

@@ -6,7 +6,7 @@ export interface GraphPlaces {
   readonly nodeWidth: number
   /** Upper left corners. */
   readonly places: ReadonlyMap<string, { readonly x: number; readonly y: number }>
-  /** Of each edge, as it is drawn. */
+  /** Path of each edge. */
   readonly lines: readonly string[]
 }
 
@@ -19,7 +19,7 @@ export interface Edge {
 const anchor = 28
 /** Handles of the editor stand around nodes. */
 export const graphMargin = 24
-/** Of a stage without what is folded open below it, in pixels. */
+/** Height of a stage without what is folded open below it, in pixels. */
 export const nodeHeight = 56
 /** Between two nodes of a rank: the button that folds stands there. */
 const rowGap = 26

@@ -246,7 +246,7 @@ export function pipelinesThatDeploy(
   })
 }
 
-/** Of a pipeline that deploys, but not any image that it is given. */
+/** Why a pipeline that deploys cannot be given an image. */
 export function whyNoImage({ stages }: Pick<Schemas['Pipeline'], 'stages'>): string {
   const maker = objectsOf(stages).find(({ type }) => madeHere.test(String(type)))
   if (maker === undefined)

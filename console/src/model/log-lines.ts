@@ -17,7 +17,7 @@ export interface LogLine {
   readonly number: number
   /** The first of its bytes in the whole output: its address. */
   readonly byte: number
-  /** With the styles of terminals, without marks of groups and the time. */
+  /** Has the styles of terminals, without marks of groups and the time. */
   readonly text: string
   readonly time: string
   readonly opens: LogGroup | undefined
@@ -53,14 +53,14 @@ export function toTextOfBytes(text: string, bytes: number): string {
   )
 }
 
-/** Of output as it is read: where the text begins in all of it, and where the next part does. */
+/** Output as it is read: its first byte, and that of the next part. */
 interface OutputPart {
   readonly text: string
   readonly startByte: number
   readonly nextByte: number | undefined
 }
 
-/** With what follows its text; of a part that overlaps it, only the rest. Undefined where the output has begun anew. */
+/** Appends the next part; of one that overlaps, only the rest. Undefined where the output has begun anew. */
 export function withNext<Output extends OutputPart>(
   before: Output,
   { text, startByte, nextByte = 0 }: OutputPart,

@@ -49,7 +49,7 @@ const stageWords: Readonly<Record<string, string>> = {
   createServerGroup: 'new server group',
 }
 
-/** Of a failure, without what the stage says as well: the operation, the head of a bake's log, how a job ended once more. */
+/** Reason of a failure, without what the stage says as well: operation, head of a bake's log, end of a job. */
 export function toReason(message: string): string {
   return message
     .replace(/^[a-z]+[A-Z][A-Za-z]*: /, '')

@@ -175,7 +175,7 @@ export function siblingsOf(
   return all.filter((other) => other.name !== group.name && key(other) === key(group))
 }
 
-/** Those that serve beside another one that they can go back to; objects with manifests have revisions instead. */
+/** Server groups that serve beside one to go back to; objects with manifests have revisions instead. */
 export function toRollBack(groups: readonly ServerGroup[]): readonly ServerGroup[] {
   return groups.filter(
     (group) =>
@@ -186,7 +186,7 @@ export function toRollBack(groups: readonly ServerGroup[]): readonly ServerGroup
   )
 }
 
-/** Those that share a load balancer with it, whatever their cluster, and itself. */
+/** Server groups that share a load balancer with it, whatever their cluster, and itself. */
 export function sharersOf(group: ServerGroup, all: readonly ServerGroup[]): readonly ServerGroup[] {
   const key = (one: ServerGroup) => [accountOf(one), one.region].join('\n')
   const fronts = new Set(loadBalancersOf(group))

@@ -51,7 +51,7 @@ export function formatRelative(atMs: number, nowMs: number): string {
   return atMs <= nowMs ? `${text} ago` : `in ${text}`
 }
 
-/** With the zone of the reader, and in UTC. */
+/** Has the zone of the reader, and UTC. */
 export function formatExact(atMs: number): string {
   return `${exactFormat.format(atMs)} (${new Date(atMs).toISOString()})`
 }

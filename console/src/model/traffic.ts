@@ -18,7 +18,7 @@ import {
 
 export type PictureGroup = ReturnType<typeof picturesThen>[number]
 
-/** Of an instance; of those that are no more, the names are not known. */
+/** `id` is unknown for an instance that is gone. */
 type InstanceState = Status & { readonly id?: string }
 
 function healthWords(states: readonly Status[]): string {
@@ -35,13 +35,13 @@ const maxGroups = 3
 interface PictureParts {
   /** Names of the new ones; without any, the newest of several counts as new. */
   readonly fresh?: readonly string[]
-  /** Of those that serve nothing, only these are shown, where given. */
+  /** Only these of the server groups without traffic are shown, where given. */
   readonly old?: readonly string[]
-  /** Among which those of other clusters may share the traffic. */
+  /** Server groups of other clusters among them may share the traffic. */
   readonly all?: readonly ServerGroup[] | undefined
 }
 
-/** As things are now: newest last. */
+/** The present: newest last. */
 export function picturesOf(
   groups: readonly ServerGroup[],
   parts: PictureParts = {},
@@ -127,7 +127,7 @@ function isInService({ health, healthState }: Instance): boolean {
     : records.some(({ state }) => state === 'InService')
 }
 
-/** As it was when the run ended, whatever has happened since. @param others That share its load balancers now */
+/** The end of the run, whatever has happened since. @param others That share its load balancers now */
 export function picturesThen(
   deployment: Deployment,
   groups: readonly ServerGroup[],
@@ -165,7 +165,7 @@ export function picturesThen(
       /** The run tells of it, and it is gone. */
       isGone: found === undefined,
       version: (found && versionOf(found)) ?? (isNew ? version : undefined),
-      /** Of its instances. */
+      /** States of its instances. */
       states,
       /** "2 up, 1 starting"; undefined where it is not known. */
       health: found === undefined && !isNew ? undefined : healthWords(states),

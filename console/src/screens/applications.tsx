@@ -40,7 +40,7 @@ export function Applications({ query }: ScreenProps) {
   )
 }
 
-/** Which version of each application runs where, and the way to the next environment. */
+/** Version of each application in each environment, and the way to the next one. */
 export function Environments({ query: { q = '' } }: ScreenProps) {
   const live = useLive('/applications', {}, { refresh: 'slow' })
   const landscape = useLandscape('environments')
@@ -174,7 +174,7 @@ function toRunBatches(
   return batches
 }
 
-/** That of all its pipelines. */
+/** Last run of all its pipelines. */
 function LastRun({
   application,
   pipelines = [],

@@ -204,7 +204,7 @@ function wholeList(groups: readonly ServerGroup[], query: ScreenProps['query']) 
   }
 }
 
-/** Of so many clusters, the filter knows names and accounts only. */
+/** Filter of many clusters: it knows names and accounts only. */
 function largeList(all: ReturnType<typeof toClusterNames>, query: ScreenProps['query']) {
   const clusters = all.filter((cluster) => matchesCluster(cluster, query))
   const filters = [
@@ -231,7 +231,7 @@ function choiceOf(name: string, all: readonly string[]): Filter {
 }
 
 const rowHeight = 45
-/** With the distance to the next one. */
+/** Height with the distance to the next one. */
 const clusterHead = 62
 /** Server groups of a cluster before they are read. */
 const usualGroups = 2
@@ -240,7 +240,7 @@ const paceOf = (isChanging: boolean) =>
   ({ refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging }) as const
 
 interface CardProps {
-  /** With all server groups that are read. */
+  /** Context with all server groups that are read. */
   readonly context: ServerGroupContext
   readonly balancers: readonly Schemas['LoadBalancer'][]
   readonly isChanging: boolean

@@ -79,7 +79,7 @@ const [dayMs, weeks] = [86_400_000, 52]
 
 type Change = Schemas['DeliveryChange']
 
-/** Of the changes of a week; undefined: it has none. */
+/** Curve over the changes of a week; undefined: it has none. */
 const curves: Readonly<
   Record<
     string,

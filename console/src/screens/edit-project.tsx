@@ -32,7 +32,7 @@ export function partsOf({ config }: Pick<Project, 'config'>) {
 
 type Parts = ReturnType<typeof partsOf>
 
-/** As the form has it: applications of a rule are a text. */
+/** Rule in the form: its applications are a text. */
 interface RuleDraft extends JsonObject {
   readonly account: string
   readonly applications: string

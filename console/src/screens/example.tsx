@@ -168,7 +168,7 @@ interface ManifestPlace {
   readonly provider: string
   readonly label: string
   readonly account: string
-  /** Those that are known. */
+  /** Known namespaces. */
   readonly namespaces: readonly string[]
 }
 

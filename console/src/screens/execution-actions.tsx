@@ -69,7 +69,7 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
   ]
 }
 
-/** Of what the run has deployed, by a choice where it serves in several clusters. */
+/** Rolls back what the run has deployed, by a choice where it serves in several clusters. */
 function rollBackOf(execution: Execution): readonly MenuItem[] {
   const accounts = deploymentsOf(execution).flatMap((deployed) => deployed.accounts)
   if (!isComplete(execution.status) || accounts.length === 0) return []

@@ -22,10 +22,10 @@ interface GroupLineProps {
   readonly label: string
   readonly href: string
   readonly hrefOf: (instance: Instance) => string
-  /** Of the tasks that change it. */
+  /** Key of the tasks that change it. */
   readonly pendingKey: string
   readonly actions: readonly MenuItem[]
-  /** Those that could take its traffic, and itself. */
+  /** Server groups that could take its traffic, and itself. */
   readonly serving: readonly ServerGroup[]
   /** Why it is not as wanted. */
   readonly note?: ComponentChildren

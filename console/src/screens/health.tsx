@@ -272,7 +272,7 @@ function Numbers({ samples }: { samples: readonly Sample[] }) {
 /** A line of the text format of Prometheus. */
 interface Sample {
   readonly name: string
-  /** As written: `service="orca",status="200"`. */
+  /** Labels as written: `service="orca",status="200"`. */
   readonly labels: string
   readonly value: number
 }

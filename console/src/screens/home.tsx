@@ -118,7 +118,7 @@ export function Home({ query }: ScreenProps) {
   )
 }
 
-/** From every page: what waits for the reader, what the reader began, and what becomes of the reader's commits. */
+/** Opens from every page: what waits for the reader, what the reader began, and what becomes of the reader's commits. */
 export function NotificationCentre() {
   const name = user.value?.username
   const { active, own, failed, succeeded } = useRuns(name, false)
@@ -215,7 +215,7 @@ interface BlockProps<Item> {
   readonly live: Runs
   /** Undefined while they are not known. */
   readonly items: readonly Item[] | undefined
-  /** Instead of none. */
+  /** Text when there is none. */
   readonly none: string
   readonly row: (item: Item) => VNode
   /** Whose runs they are. */

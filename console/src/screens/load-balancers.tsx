@@ -267,7 +267,7 @@ function serviceOf({ serverGroups }: Balancer): Status {
 }
 
 interface PartProps {
-  /** Of the load balancer. */
+  /** Place of the load balancer. */
   readonly place: Place
   readonly application: string | undefined
   /** Instances are not taken out one by one. */

@@ -50,7 +50,7 @@ interface Form {
   /** The list in its draft, each record of which has fields of its own. */
   readonly records: string
   readonly added: JsonObject
-  /** Instead of records. */
+  /** Text when there are no records. */
   readonly none?: string
   recordFields(record: JsonObject, help: CloudProvider['help'] | undefined): FieldTable
   toDraft(record: JsonObject): Draft
@@ -106,7 +106,7 @@ const forms = {
 type PlaceForm = keyof typeof forms
 
 interface EditProps {
-  /** Of a new one whose name leaves it open, the first part of the name. */
+  /** First part of a new name that leaves it open. */
   readonly application: string | undefined
   /** What is changed; undefined creates one. */
   readonly stored?: JsonObject | undefined
@@ -148,7 +148,7 @@ interface PlaceMenuProps {
   readonly form: PlaceForm
   readonly application: string
   readonly place: Place
-  /** As its form reads it. */
+  /** Value that its form reads. */
   readonly stored: JsonObject
   /** What happens when it is deleted, and why it may not be. */
   readonly effect: string
@@ -317,7 +317,7 @@ function Records({ form, provider, values, set }: PartProps & { readonly form: F
   )
 }
 
-/** Those of the account and region; none admits every client. */
+/** Security groups of the account and region; none admits every client. */
 function SecurityGroupChoice({ provider, values, set }: PartProps) {
   const all = useLive('/securityGroups', { query: {} }, { refresh: 'slow' }).reading.value.body
   const groups = objectsOf(

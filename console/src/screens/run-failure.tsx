@@ -123,7 +123,7 @@ function FailurePanel({
   )
 }
 
-/** Of the command, build, job or webhook that failed, else of an instance that is not up. */
+/** Last output of the failed command, build, job or webhook, else of an instance that is not up. */
 function LastOutput({
   execution: { id, application },
   path,

@@ -32,7 +32,7 @@ import { plural } from '../words.ts'
 
 export interface ServerGroupContext {
   readonly application: string
-  /** Those of its cluster at least, for what takes over. */
+  /** Server groups of its cluster at least, for what takes over. */
   readonly groups: readonly ServerGroup[]
 }
 
@@ -113,7 +113,7 @@ function targetOf(group: ServerGroup, { application }: ServerGroupContext): Acti
   }
 }
 
-/** With the verb for one, and for several. */
+/** Words its instances: `one` is the verb for one, `several` for several. */
 function itsInstances(group: ServerGroup, one: string, several: string): string {
   const { total } = countsOf(group)
   return total === 1 ? `Its one instance ${one}` : `Its ${total} instances ${several}`

@@ -113,7 +113,7 @@ function Group({ group, context, query }: GroupProps & Pick<ScreenProps, 'query'
   )
 }
 
-/** To the versions before and after it. */
+/** Keys that lead to the versions before and after it. */
 function useSiblingLetters(group: ServerGroup, { application, groups }: ServerGroupContext): void {
   const { route: navigate } = useLocation()
   const cluster = [group, ...siblingsOf(group, groups)].toSorted((a, b) =>
@@ -218,7 +218,7 @@ function Details({ group }: { group: ServerGroup }) {
   )
 }
 
-/** Of its provider and its instances, and how it was scaled. */
+/** Events of its provider and its instances, and how it was scaled. */
 function Events({ application, group }: { application: string; group: ServerGroup }) {
   const { account, region, name: serverGroupName } = groupPlace(group)
   const query = { region, provider: group.cloudProvider ?? group.type ?? '' }
@@ -264,7 +264,7 @@ type EventRow = ReturnType<typeof toEvents>[number]
 interface EventTableProps {
   readonly label: string
   readonly rows: readonly EventRow[]
-  /** Of the instances that they happened to. */
+  /** Address of the instances that they happened to. */
   readonly hrefOf?: (id: string) => string
 }
 

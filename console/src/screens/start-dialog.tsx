@@ -137,7 +137,7 @@ function Lead({
   )
 }
 
-/** Of the address, else of the earlier run, else as the definition has them. */
+/** Values of the address, else of the earlier run, else of the definition. */
 function initialValues(
   parameters: readonly Parameter[],
   query: StartDialogProps['query'],

@@ -23,7 +23,7 @@ export const defaultBounds = {
   maxPipelined: 16,
   /** How often one request is sent, the first time included. Refused connections do not count. */
   maxAttempts: 4,
-  /** Before a request goes to an instance again that has lost it, where there is no other; doubles each time. */
+  /** Pause before a request goes again to an instance that has lost it, where there is no other; doubles each time. */
   firstRepeatMs: 50,
   /** Since the last instance of a load balancer was lost: requests wait for the next one that is healthy, later ones end with 503. */
   outageMs: 10_000,
@@ -54,7 +54,7 @@ export const defaultBounds = {
   freshMs: 1000,
   /** How often certificate files are looked at. */
   certificateCheckMs: 2000,
-  /** Before a port that could not be opened is tried again; doubles with each failure. */
+  /** Pause before a port that could not be opened is tried again; doubles with each failure. */
   firstReopenMs: 250,
   longestReopenMs: 5000,
 }

@@ -6,7 +6,7 @@ import type { ResponseHead } from '@fairlead/proxy/response-reader.ts'
 export interface Compressor {
   /** Ends with the response, which gets what it gives. */
   readonly stream: Transform
-  /** In place of those before: names and values in turn. */
+  /** Replaces the former headers: names and values in turn. */
   readonly headers: string[]
 }
 
@@ -18,7 +18,7 @@ interface Compressible {
   readonly response: Writable
 }
 
-/** Below this, the head of the encoding costs more than it saves. */
+/** A shorter body costs more for the head of its encoding than it saves. */
 const minBytes = 1024
 /** Fast enough to be done for each response. */
 const brotliQuality = 4

@@ -1,7 +1,7 @@
 /** Connections of clients to all load balancers: none takes the places of the others. */
 
 export class ConnectionShares {
-  /** Of load balancers that share. */
+  /** Load balancers that share the connections. */
   parties = 1
   readonly #most: number
   readonly #counts = new Map<string, number>()

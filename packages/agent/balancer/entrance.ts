@@ -41,9 +41,9 @@ export interface PortService {
   readonly id: string
   /** @returns undefined when the request has its response already */
   entranceOf(port: Port, request: IncomingMessage, response: ClientResponse): Entrance | undefined
-  /** For a connection of plain TCP. */
+  /** Entrance of a connection of plain TCP. */
   passageOf?(port: Port): Entrance
-  /** Of TLS, where certificates are chosen by name. Then clients may speak HTTP/2, too. */
+  /** Certificates by host name. Then clients may speak HTTP/2, too. */
   readonly tlsOptions?: TlsChoice
 }
 

@@ -29,7 +29,7 @@ export class HealthWatch {
   #again = false
   #successes = 0
   #failures = 0
-  /** Until the next probe, while a first success is awaited; grows with each failure. */
+  /** Pause before the next probe while a first success is awaited; grows with each failure. */
   #quickMs: number
   /** Nothing listens on the port. What listens there next is a new process: its first success counts. */
   #refused = false

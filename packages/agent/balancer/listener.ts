@@ -57,7 +57,7 @@ interface ClientSocket extends Socket {
   clientSide?: ClientSide
   running?: ClientResponse
   waiting?: [IncomingMessage, ClientResponse][]
-  /** Beyond the bound of its listener: it gets one answer. */
+  /** The connection exceeds the bound of its listener: it gets one answer. */
   isBeyond?: boolean
 }
 
@@ -92,7 +92,7 @@ export class PortListener implements Port {
   readonly #backOff: BackOff
   /** Ends the watch of its files. */
   #forgetCertificate = () => {}
-  /** Of HTTP/2. */
+  /** Open HTTP/2 sessions. */
   readonly #sessions = new Set<ServerHttp2Session>()
 
   constructor(desired: DesiredListener, service: PortService, options: ListenerOptions) {

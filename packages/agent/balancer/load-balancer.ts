@@ -24,7 +24,7 @@ export class RunningBalancer {
   readonly #options: MemberOptions
   #check: HealthCheck
   #members: readonly Member[] = []
-  /** Those that get requests. */
+  /** Members that get requests. */
   readonly #eligible = new Pool()
   readonly #shares = new Shares()
   #hasShares = false
@@ -197,7 +197,7 @@ export class RunningBalancer {
     ])
   }
 
-  /** Those that are no longer wanted and still at work are listed, too, out of service. */
+  /** Lists unwanted members that are still at work, too, as out of service. */
   observe(): ObservedMember[] {
     return [...this.#members, ...this.#leaving].map((member) => member.observe())
   }

@@ -14,7 +14,7 @@ import { HealthWatch, type HealthWatchOptions } from './health-watch.ts'
 export interface MemberOptions {
   readonly bounds: Bounds
   readonly sweep: SweepTimer
-  /** By the id of an instance: its program does not run. */
+  /** Whether the program of an instance does not run. */
   readonly isDown: (instanceId: string) => boolean
   /** Its health has changed. */
   readonly onHealth: (member: Member) => void
@@ -85,7 +85,7 @@ export class Member {
     if (this.inFlight === 0 && !this.inService) this.#options.onIdle(this)
   }
 
-  /** For each request: only integers. @param sinceMs When the instance got it, in milliseconds of `performance.now()` */
+  /** Runs for each request: only integers. @param sinceMs When the instance got it, in milliseconds of `performance.now()` */
   count(isError: boolean, sinceMs: number): void {
     this.#requests++
     if (isError) this.#errors++

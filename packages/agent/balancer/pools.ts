@@ -60,7 +60,7 @@ export class Shares {
     return this.#portions.length > 0
   }
 
-  /** Whose turn it is. */
+  /** Pool whose turn it is. */
   next(): Pool {
     if (this.#rest.members.length > 0) {
       this.#owed += Math.min(this.#total, 100)

@@ -1,4 +1,4 @@
-/** Which entries of a data directory a backup holds. */
+/** Entries of a data directory that a backup holds. */
 import { readdirSync } from 'node:fs'
 import {
   agentKeyName,

@@ -69,7 +69,7 @@ export async function* writeBackup({
 
 const everyPage = 2 ** 31 - 1
 
-/** In one step: what is written meanwhile would make it begin anew. */
+/** Copies in one step: what is written meanwhile would make it begin anew. */
 async function copyDatabase(file: string, copy: string): Promise<void> {
   try {
     const db = openPrivateDatabase(file)

@@ -5,7 +5,7 @@ import { notesOf } from './schema-shape.ts'
 import { createMap, type MapNode, type Node } from './tree.ts'
 
 export interface UnknownKey {
-  /** As far as it is known in its usual spelling, then as written. */
+  /** In its usual spelling as far as that is known, then as written. */
   path: string[]
   /** How many of its names are known. */
   depth: number

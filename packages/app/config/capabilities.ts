@@ -149,7 +149,7 @@ interface Decisions {
   readonly slack: BackendSurroundings['slack']
 }
 
-/** Which services are embedded, elsewhere or off, and where the embedded ones run. */
+/** Chooses which services are embedded, elsewhere or off, and where the embedded ones run. */
 function chooseServices(reader: SettingsReader, { servesBackends }: ProcessSurroundings) {
   const { remote, listener } = reader.read(backendPlaceKeys, toBackendPlace)
   const embedded = { remote: servesBackends ? undefined : remote, listener }

@@ -211,7 +211,7 @@ function isProtected(
   return isGuarded(path) || (near !== undefined && isGuarded(near))
 }
 
-/** By its flag, or of a login method by the flag that installers write, or by the default. */
+/** Reads its flag, or that of installers for a login method, or the default. */
 function isOff(
   {
     root,

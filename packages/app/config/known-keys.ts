@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { coreOf } from './schema-shape.ts'
 
 export interface KnownKey {
-  /** As it is documented: `baseUrl`. */
+  /** Documented spelling: `baseUrl`. */
   name: string
   /** In full: `services.orca.baseUrl`. */
   path: string

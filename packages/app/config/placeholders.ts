@@ -24,7 +24,7 @@ export class Placeholders {
     return this.#fill(text, [])
   }
 
-  /** As `fill`; placeholders that nothing defines stay, for those who fill in the rest. */
+  /** Like `fill`; placeholders that nothing defines stay, for those who fill in the rest. */
   fillTemplate(text: string): string {
     return this.#fill(text, [], true)
   }

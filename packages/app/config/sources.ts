@@ -61,12 +61,12 @@ export type UnknownKeyPolicy = z.infer<typeof SourceKeys>['config.unknown-keys']
 interface SourceDocument {
   root: MapNode
   findings: KeyFindings
-  /** In one of Spinnaker's files that all its services read. */
+  /** The file is one of Spinnaker's that all its services read. */
   shared: boolean
 }
 
 export interface Sources {
-  /** As shown to the operator: relative to the working directory or the home directory where they are below it. */
+  /** Paths for the operator: relative to the working or home directory where below it. */
   files: string[]
   /** Later files win. */
   documents: SourceDocument[]

@@ -5,7 +5,7 @@ export type Node = ScalarNode | MapNode | ListNode
 
 export interface ScalarNode {
   kind: 'scalar'
-  /** As written, without quotes; empty for null. */
+  /** Text as written, without quotes; empty for null. */
   text: string
   value: string | number | boolean | null
   origin: SourcePosition

@@ -9,7 +9,7 @@ import type { Config } from '../config/config.ts'
 
 interface BalancerOptions {
   readonly config: Config
-  /** As browsers see it, without a trailing slash. */
+  /** URL that browsers see, without a trailing slash. */
   readonly publicUrl: string
   /** The address is an assumption, so a failure concerns an example. */
   readonly isExample: boolean

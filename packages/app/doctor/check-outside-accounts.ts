@@ -45,7 +45,7 @@ function accountsOf({
   ] as OutsideAccount[]
 }
 
-/** By a rule of the configuration, or as stored here. */
+/** Whether users have roles, by a rule of the configuration or as stored here. */
 function haveRoles({ permissions, dataDir }: Config['backends']): boolean {
   if ((permissions?.applicationRules.rules.length ?? 0) > 0) return true
   const file = join(dataDir, 'backends.db')

@@ -41,7 +41,7 @@ export interface DoctorOptions {
   readonly notices: readonly string[]
   /** Address of the gateway as browsers see it, where the configuration does not say it. */
   readonly publicUrl: string | undefined
-  /** From which a proxy in front connects. Default: one that the configuration trusts. */
+  /** Address of a proxy in front. Default: one that the configuration trusts. */
   readonly proxyAddress?: string
   readonly timeouts?: Timeouts
   readonly now?: () => number
@@ -134,7 +134,7 @@ function checkRoleSource({ backends }: Config, timeouts: Timeouts, now: number):
   return checkDirectory(source.directory, purpose, timeouts, now)
 }
 
-/** With a login that goes to another site and back, the address decides; with a form alone, only the cookie does. */
+/** A login at another site needs the address; a form needs only the cookie. */
 function checkPublicAddress(
   { config, proxyAddress = trustedProxyOf(config.http.origin) }: DoctorOptions,
   { url, source }: PublicAddress,

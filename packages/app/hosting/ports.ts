@@ -47,7 +47,7 @@ export function createPorts({ call, log, steady, accessOf }: PortOptions) {
   return {
     /** Back ends may take what they need of it while others are not open yet. */
     ports: Object.fromEntries(late) as unknown as Ports,
-    /** Those of a back end that has been opened take the place of services. */
+    /** Ports of a back end that has been opened take the place of services. */
     add({ ports: own = {} }: OpenBackend) {
       const answering = Object.entries(own).map(([name, port]) => [name, withAnswers(port, log)])
       Object.assign(chosen, Object.fromEntries(answering))

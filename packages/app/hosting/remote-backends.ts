@@ -41,7 +41,7 @@ export class RemoteBackends implements Embedded {
   /** Each address is asked by itself, so that one without answer delays no other. */
   readonly #backOffs: ReadonlyMap<string, BackOff>
   #link: BackendLink | undefined
-  /** Of the link, or of one that is about to begin. */
+  /** Socket of the link, or of one that is about to begin. */
   #socket: Socket | undefined
   #address: string | undefined
   #ping: NodeJS.Timeout | undefined

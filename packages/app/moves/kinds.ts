@@ -48,7 +48,7 @@ export function keyOf(kind: DefinitionKind, document: JsonObject): string | unde
   return id && foldName(kind === 'templates' ? templateVersion(id, version) : id)
 }
 
-/** As in Front50, whose copy under a digest has a tag, too. */
+/** Same digest as in Front50, whose copy under a digest has a tag, too. */
 function templateVersion(
   id: string,
   { tag, digest }: Pick<ShapeOf<typeof toDocument>, 'tag' | 'digest'>,

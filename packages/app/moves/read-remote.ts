@@ -14,7 +14,7 @@ export interface RemoteSource {
 }
 
 const answerMs = 60_000
-/** Of one list, as for the calls of services. */
+/** Limit of one list, as for calls of services. */
 const maxAnswerBytes = 256 * 1024 * 1024
 const toNamed = shape({ id: textOf, name: textOf })
 const toApplication = shape({ attributes: objectOf })

@@ -5,7 +5,7 @@ export type ExpiringCache<V extends {}> = LRUCache<string, V>
 
 interface CacheOptions {
   maxSize: number
-  /** With 0, nothing is found again. */
+  /** 0: nothing is found again. */
   ttlMs: number
   /** Milliseconds since the epoch. */
   now: () => number

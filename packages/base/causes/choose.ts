@@ -11,7 +11,7 @@ import { ownTool } from './tool-rules.ts'
 interface Choice {
   /** Ascending, with gaps. */
   readonly lines: readonly KeptLine[]
-  /** Of all lines of the output. */
+  /** Number of all lines of the output. */
   readonly count: number
   readonly ending: Ending
   readonly tests: Cause['tests']
@@ -232,7 +232,7 @@ class Search {
     this.#add(rule, line)
   }
 
-  /** Of the paragraph below a header: the last line of the chain, else the first that says something. */
+  /** In the paragraph below a header: the last line of the chain, else the first with text. */
   #deepest(header: Line, pattern: RegExp): Line | undefined {
     const all = this.#after(header)
     const end = all.findIndex(({ line }) => line.startsWith('* '))
@@ -410,7 +410,7 @@ function inFailedStep(all: Candidate[], { steps, wrapper }: Search): Candidate[]
   return inside.some(saysWhy) ? inside : all
 }
 
-/** Of each tool its first or last line with its best rule; of several tools, the first of these lines. */
+/** Each tool proposes its first or last line with its best rule; the first of these wins. */
 function winnerOf(group: readonly Candidate[]): Candidate {
   const winners = [...Map.groupBy(group, ({ tool }) => tool).values()].map((ofTool) => {
     const rank = Math.min(...ofTool.map((each) => each.rank))

@@ -48,7 +48,7 @@ const maxTitleLines = 5
 export class FailedTests {
   readonly #names = new Map<string, Set<string>>()
   readonly #flaky = new Set<string>()
-  /** Of Go: before the line of their package. */
+  /** Failed tests of Go whose package is not known yet: its line follows. */
   #loose: string[] = []
   #titles: string[] | undefined
   #isFlaky = false

@@ -24,7 +24,7 @@ const setting =
   /(?:KeyError: ['"]|key not found: ['"])[A-Z]|\b(?:missing|required|not set|must|undefined variable|unknown (?:option|flag|field|directive)|mapping|yaml|config(?:uration)?)\b|Config(?:uration)?Error|ImproperlyConfigured|relation "[^"]*" (?:already|does not)/i
 
 interface Known {
-  /** Of the rule. */
+  /** Kind that the rule names. */
   readonly kind: CauseKind | undefined
   readonly class: string
   readonly hasPlace: boolean

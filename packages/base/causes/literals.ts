@@ -5,7 +5,7 @@ const rowBits = 7
 
 /** An automaton of Aho and Corasick over the bytes that occur in the literals. */
 export class Literals {
-  /** Of each byte; 0: it occurs in no literal. */
+  /** Symbol of each byte; 0: it occurs in no literal. */
   readonly #symbols = new Uint8Array(256)
   /** The next state, by state and symbol. */
   readonly #edges: Uint16Array

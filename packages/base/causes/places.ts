@@ -1,7 +1,7 @@
 /** The place that a message names, else the first frame of its trace in files of the user. */
 import type { Line } from './clean-line.ts'
 
-/** In the message itself. */
+/** Forms of a place within the message itself. */
 const named: readonly RegExp[] = [
   /^(?:\S+: )?([^\s:()]+)\((\d+),\d+\): /,
   /^(\S[^\s:[]*):\[(\d+),\d+\]/,

@@ -8,10 +8,10 @@ import { classOf, type Scan, scanBytes, scanLine } from './rules.ts'
 /** Lines before and after one that matters. */
 const before = 8
 const after = 20
-/** Of a class of a lane: the first and the last ones. */
+/** Lines kept per class of a lane: the first and the last ones. */
 const keptEach = 32
 const maxLanes = 64
-/** Of a longer output, the first and the last part count. */
+/** A longer output is read at its beginning and its end only. */
 const maxBytes = 10_000_000
 const firstBytes = 1_000_000
 
@@ -22,7 +22,7 @@ const runLength = 32
 interface Anchor {
   readonly at: number
   readonly number: number
-  /** With the lines around it. */
+  /** Kept lines, with those around them. */
   readonly runs: Run[]
 }
 
@@ -44,7 +44,7 @@ interface ReaderOptions {
 
 export class CauseReader {
   readonly #options: ReaderOptions
-  /** Of each stream, the line that has not ended. */
+  /** The unfinished line of each stream. */
   readonly #pending = new Map<CauseStream, Buffer>()
   readonly #anchors = new Map<string, Anchor[]>()
   readonly #lanes = new Set<string>()

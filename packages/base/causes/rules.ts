@@ -123,7 +123,7 @@ export function rulesOf(scan: Scan, clean: CleanLine): Rule[] {
     .sort((one, other) => one.rank - other.rank)
 }
 
-/** Of the first rule, without regard to the lines around it. */
+/** Class of the first rule that matches, whatever the lines around it. */
 export function classOf(scan: Scan, clean: CleanLine): RuleClass | undefined {
   if (clean.level === 'other') return 'N'
   let first: Rule | undefined

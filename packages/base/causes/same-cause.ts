@@ -1,7 +1,7 @@
 /** Whether failures have the same cause, whatever differs from run to run. docs/contracts/causes.md, section 6. */
 import type { Cause, CauseKind } from './cause.ts'
 
-/** Of these, one cause breaks several pipelines. */
+/** Kinds of which one cause breaks several pipelines. */
 const sharedKinds: readonly CauseKind[] = ['network', 'resource', 'permission', 'dependency']
 
 /** In this order: identifiers, times, lengths and sizes, addresses, ordinals of replicas. */

@@ -13,7 +13,7 @@ const hosts = ['gunicorn', 'pip', 'uvicorn', 'spring']
 
 interface Surroundings {
   readonly lines: readonly Line[]
-  /** Of which lines were seen. */
+  /** Tools whose lines were seen. */
   readonly tools: ReadonlySet<string>
   readonly given: string | undefined
 }

@@ -27,7 +27,7 @@ interface RuleOptions {
   readonly isLast?: true
   /** The line is a header: the first of the next lines that matches is the candidate. */
   readonly next?: RegExp
-  /** Of the next lines, the last that matches. */
+  /** The last match among the next lines. */
   readonly deepest?: RegExp
   /** One of the lines after it (or itself) has to match. */
   readonly near?: RegExp
@@ -57,7 +57,7 @@ const permission = { kind: 'permission' } as const
 export const ownTool = 'fairlead'
 
 const something = /\S/
-/** Of lists of failures. */
+/** Numbers that begin the entries of a list of failures. */
 export const numbers = '0) |1) |2) |3) |4) |5) |6) |7) |8) |9) '
 
 /** In the order in which they are tried, by tool; of the candidates of one tool, the rule that stands first wins. */

@@ -33,7 +33,7 @@ export class AnswerGate {
     return this.#arrived > 0
   }
 
-  /** Before a question is put. What several questions at once may bring is added up. */
+  /** Called before a question. What several questions at once may bring is added up. */
   allow({ bytes, messages }: AnswerAllowance): void {
     this.#bytesLeft += bytes
     this.#messagesLeft += messages

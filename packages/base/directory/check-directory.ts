@@ -19,7 +19,7 @@ import {
 import { fillFilter, parseFilterTemplate } from './filter-template.ts'
 import type { DirectorySettings, LdapServer } from './settings.ts'
 
-/** In no directory, it is hoped: the searches are made, and find nothing. */
+/** In no directory, it is hoped: searches for it find nothing. */
 const absentUser = 'fairlead-doctor-nobody'
 
 export interface DirectoryPurpose {
@@ -105,7 +105,7 @@ type DirectoryAttempt = readonly [
 
 const anything = new PresenceFilter({ attribute: 'objectClass' })
 
-/** Those that are made without the password of a user. */
+/** Searches without the password of a user. */
 function searchesOf(
   { userSearch, groupSearch, userDnPattern, manager }: DirectorySettings,
   { asUser }: DirectoryPurpose,

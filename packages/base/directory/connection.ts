@@ -47,7 +47,7 @@ const sizeLimitExceeded = 4
 const referral = 10
 /** A user in thousands of groups fits, and so do thousands of groups. */
 const maxAnswerBytes = 8 * 1024 * 1024
-/** Beside the entries that are wanted: the end of each page, references to other servers, and what a page has too much. */
+/** Messages beside the entries: the end of each page, references to other servers, and what a page has beyond its size. */
 const spareMessages = pageSize + 100
 const single: AnswerAllowance = { bytes: 256 * 1024, messages: 10 }
 

@@ -85,7 +85,7 @@ export function attributeValuesOf(entry: Entry, attribute: string): string[] {
     .map((value) => value.toString())
 }
 
-/** As Gate names them at a login: without `ROLE_` in front. */
+/** Gate's name of a role at a login: without `ROLE_` in front. */
 function withoutPrefix(name: string): string {
   return name.replace(/^role_/i, '')
 }

@@ -9,7 +9,7 @@ export const nonEmpty = z.string().min(1)
 export const integer = z.int().min(-2_147_483_648).max(2_147_483_647)
 /** How many, or a position: a whole number from 0. */
 export const countModel = z.int().min(0)
-/** true, false, on, off, yes, no, 1 or 0. */
+/** Accepts true, false, on, off, yes, no, 1 and 0. */
 export const flagModel = z.boolean()
 /** Repeated or comma-separated. */
 export const list = z.array(z.string())

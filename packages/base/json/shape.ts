@@ -17,7 +17,7 @@ type FieldValue<F> = F extends readonly [Reader<infer T>, ...string[]]
 
 export type ShapeOf<R> = R extends Reader<infer T> ? T : never
 
-/** Of anything that is no object, each field is read as one that is missing. */
+/** Reads a value that is no object like one whose fields are all missing. */
 export function shape<const F extends Readonly<Record<string, ShapeField>>>(
   fields: F,
 ): Reader<{ readonly [K in keyof F]: FieldValue<F[K]> }> {
@@ -63,7 +63,7 @@ export function maybe<T>(read: Reader<T>): Reader<T | undefined> {
   return (value) => (value === null || value === undefined ? undefined : read(value))
 }
 
-/** For what only travels on. */
+/** Keeps a value that is only passed on. */
 export function asGiven(value: unknown): unknown {
   return value
 }

@@ -102,7 +102,7 @@ export function mapLeaves(value: unknown, change: (leaf: unknown) => unknown): u
   return changed.length === 0 ? value : { ...value, ...Object.fromEntries(changed) }
 }
 
-/** As Spinnaker's services read booleans: also from text in any case, and from numbers but 0. */
+/** Reads booleans like Spinnaker's services: also from text in any case, and numbers but 0. */
 export function isTrue(value: unknown): boolean {
   if (typeof value === 'number') return value !== 0
   return value === true || (typeof value === 'string' && value.toLowerCase() === 'true')

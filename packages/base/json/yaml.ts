@@ -15,11 +15,11 @@ const maxAliases = 500
 const usualMaxValues = 500_000
 
 interface YamlForm {
-  /** As which version of YAML scalars are read, 1.2 unless given: 1.1, as Gate reads bodies, knows `yes` and `010`, which is eight. */
+  /** Version for scalars, 1.2 unless given: 1.1, as Gate reads bodies, knows `yes` and `010`, which is eight. */
   readonly version?: '1.1' | '1.2'
   /** What aliases stand for counts each time. */
   readonly maxValues?: number
-  /** As the library counts them. */
+  /** Bound of the library. */
   readonly maxAliasCount?: number
   /** Whether `<<` merges maps, as in manifests of Kubernetes; else it is a key like any other. */
   readonly merges?: boolean

@@ -5,7 +5,7 @@ import { findCharacterObjection } from './user-name.ts'
 /** The application in whose name plugins are managed; who may write to it may change them. */
 export const pluginApplication = 'spinnakerplugins'
 
-/** As Front50 has it where a provider has no bound of its own. */
+/** Bound of Front50, where a provider has none of its own. */
 const maxLength = 250
 /** The part of a rejected name that an error repeats. */
 const maxQuoted = 100

@@ -7,7 +7,7 @@ interface NameAttribute {
   readonly value: string
 }
 
-/** As certificates encode it: from the most general part to the most special, each part with one attribute or more. */
+/** Order of certificates: from the most general part to the most special, each with one attribute or more. */
 export type DistinguishedName = readonly (readonly NameAttribute[])[]
 
 /** What Java calls the attributes when it prints a name. */

@@ -13,7 +13,7 @@ type CallFault =
 export class CallError extends Error {
   override readonly name = 'CallError'
   readonly fault: CallFault
-  /** Of the system: `ECONNREFUSED`. */
+  /** Error code of the system: `ECONNREFUSED`. */
   readonly code: string | undefined
 
   constructor(fault: CallFault, message: string, code?: string) {
@@ -30,11 +30,11 @@ export interface Call {
   readonly body?: string | Buffer
   /** Ends the call. */
   readonly signal?: AbortSignal
-  /** Of the whole call. */
+  /** For the whole call. */
   readonly timeoutMs: number
   /** Without a byte. Default: `timeoutMs`. */
   readonly idleMs?: number
-  /** Of the body. */
+  /** Largest body. */
   readonly maxBytes: number
   readonly tls?: ConnectionOptions
   /** Resolves the host, and may refuse its addresses with a `CallError`. */

@@ -1,4 +1,4 @@
-/** Which setting of an account its programs lack, told from what they print. */
+/** Advice on a setting that an account's programs lack, by what they print. */
 
 const untrusted =
   /SELF_SIGNED_CERT|DEPTH_ZERO_SELF|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)|self-signed certificate|CERTIFICATE_VERIFY_FAILED|certificate verification failed|signed by unknown authority|SSL certificate problem|unable to get local issuer/i

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { optionalTexts } from '../settings/setting.ts'
 
-/** Of an account; any role in them restricts it. */
+/** Roles that may use an account; any role in them restricts it. */
 export const usePermissions = z
   .strictObject({
     READ: optionalTexts.describe('Roles that may use the account.'),

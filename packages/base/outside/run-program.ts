@@ -21,9 +21,9 @@ interface ProgramRun extends Pick<Confinement, 'network' | 'readOnly'> {
   readonly environment: Readonly<Record<string, string>>
   readonly timeLimitMs: number
   readonly maxOutputBytes: number
-  /** Of all its processes together; each has the bound for itself, too. */
+  /** Limit of all its processes together, and of each. */
   readonly maxMemoryBytes?: number
-  /** Of the folder. */
+  /** Limit of its folder. */
   readonly maxFolderBytes?: number
   /** Ends the program early. */
   readonly signal?: AbortSignal

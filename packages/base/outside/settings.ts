@@ -133,7 +133,7 @@ export type OutsideSettings = SettingsOf<typeof outsideKeys> & {
   readonly excludedPatterns?: readonly string[]
 }
 
-/** Of hosts that the configuration writes itself, and no parameter makes: only they get the headers of the webhook. */
+/** Origins that the configuration fixes, without parameters: only they get the webhook's headers. */
 export function fixedOrigins({
   url,
   cancelEndpoint,

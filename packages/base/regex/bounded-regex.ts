@@ -28,7 +28,7 @@ export function matchesWhole(pattern: string, text: string, meter: Meter): boole
   return matches(pattern, text, meter, { isWhole: true })
 }
 
-/** As `matchesWhole`; what Java would not take for a pattern matches nothing. */
+/** Like `matchesWhole`; what Java would not take for a pattern matches nothing. */
 export function matchesIfValid(pattern: string, text: string, meter: Meter): boolean {
   try {
     return matchesWhole(pattern, text, meter)

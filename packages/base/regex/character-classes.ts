@@ -48,7 +48,7 @@ const isUnicodeLetterOrDigit = oneOfSet('\\p{L}\\p{Nd}')
 export const isBoundedByWords: CharacterTest = (code) =>
   code < 128 ? isWordCharacter(code) : isUnicodeLetterOrDigit(code)
 
-/** With which a comment in a pattern ends. */
+/** Ends a comment in a pattern. */
 export const isLineEnd: CharacterTest = (code) => code === 10 || code === 13
 
 export const isUnicodeLineEnd: CharacterTest = (code) =>
@@ -64,7 +64,7 @@ const shorthands: Readonly<Record<string, CharacterTest>> = {
   h: horizontal,
   v: vertical,
 }
-/** With the flag `U`. */
+/** Meaning of shorthands with the flag `U`. */
 const unicodeShorthands: Readonly<Record<string, CharacterTest>> = {
   d: oneOfSet('\\p{Nd}'),
   s: oneOfSet('\\p{White_Space}'),

@@ -14,7 +14,7 @@ export interface Confinement {
   readonly memoryBytes?: number
   /** Processes and threads; for root, `root-group.ts` bounds those of all sandboxes together. */
   readonly processes?: number
-  /** Of one file. */
+  /** Largest file. */
   readonly fileBytes?: number
   /** It makes namespaces of its own, as builders of containers do. */
   readonly nests?: boolean

@@ -3,5 +3,5 @@ import { z } from 'zod'
 
 export const SandboxChoice = z.enum(['auto', 'bwrap', 'unshare', 'none'])
 
-/** By which means programs are kept apart; `auto` takes the first one that works on this machine. */
+/** Means of isolation; `auto` takes the first one that works on this machine. */
 export type SandboxChoice = z.infer<typeof SandboxChoice>

@@ -187,7 +187,7 @@ export function withoutSlash(address: string): string {
 
 export const port = z.int().min(0).max(65535)
 
-/** As far as a timer reaches. */
+/** Bounded by what a timer can wait. */
 export const milliseconds = z.int().min(0).max(2_147_483_647)
 
 const longestWaitMs = 60_000

@@ -12,7 +12,7 @@ export const standalone = {
 /** The provider whose objects are deployed by manifests. */
 export const manifestProvider = 'kubernetes'
 
-/** Those whose resources the embedded infrastructure manages. */
+/** Providers whose resources the embedded infrastructure manages. */
 export const cloudProviders = [standalone.provider, manifestProvider] as const
 
 export function describeRefusal(what: string): string {

@@ -58,7 +58,7 @@ export class CacheFolders {
     return join(this.#folder, name)
   }
 
-  /** At once; its files are removed later. */
+  /** Takes effect at once; its files are removed later. */
   #discard(folder: string): void {
     renameSync(folder, join(this.#folder, `${discardedMark}${randomUUID()}`))
   }

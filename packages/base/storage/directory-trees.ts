@@ -39,7 +39,7 @@ interface Tool {
   readonly stdout: Readable
   /** Resolves when it has ended well, and everything it printed was read. */
   readonly ended: Promise<void>
-  /** With what the shell has started. */
+  /** Kills the shell with what it has started. */
   readonly kill: () => void
 }
 
@@ -73,7 +73,7 @@ export async function copyTree(
 
 interface NewFolders {
   readonly user: FileUser | undefined
-  /** Of each; those above it that are missing, too, are for their user alone. */
+  /** Mode of the last folder; missing ones above it get `700`. */
   readonly mode: '700' | '777'
 }
 

@@ -8,7 +8,7 @@ export interface FileOwner {
   readonly gid: number
 }
 
-/** As many as Linux follows. */
+/** Linux follows as many. */
 const maxLinks = 40
 
 const nobody = 65534

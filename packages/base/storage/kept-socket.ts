@@ -15,7 +15,7 @@ export interface KeptSocket {
 
 const checkMs = 1000
 
-/** Until the server is closed. */
+/** Listens again whenever the file of the socket is gone, until the server is closed. */
 export function keepSocket({ server, pathOf, listen, log }: KeptSocket): void {
   let isLost = false
   const check = async () => {

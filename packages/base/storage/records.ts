@@ -2,12 +2,12 @@
 
 export interface StoredRecord {
   readonly content: string
-  /** From then on the store does not know it. Undefined: never. */
+  /** Until when the store has it. Undefined: for ever. */
   readonly endsAtMs?: number
 }
 
 export interface NewRecord extends StoredRecord {
-  /** In whose list it stands. */
+  /** Key of the list that contains it, such as a user. */
   readonly owner?: string
 }
 

@@ -26,7 +26,7 @@ export async function flatMapInTurns<T, U>(
 /** Calls that are made at a time. */
 const callsAtATime = 32
 
-/** As `Promise.all` of a list and its calls; a user may have written a list of thousands. */
+/** Like `Promise.all`, in turns; a user may have written a list of thousands. */
 export async function callInTurns<T, U>(
   all: readonly T[],
   call: (one: T) => Promise<U>,
@@ -58,7 +58,7 @@ export class WorkLine {
     }
   }
 
-  /** Within a piece of work: others have its place while it waits for something. @throws what `wait` throws */
+  /** Gives its place to others while it waits for something. @throws what `wait` throws */
   async aside<T>(wait: () => Promise<T>): Promise<T> {
     this.#leave()
     try {

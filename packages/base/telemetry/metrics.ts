@@ -27,9 +27,9 @@ export interface BackendState {
   /** Bytes of what is kept, by kind; missing until they are measured. */
   readonly storedBytes?: Readonly<Record<string, number>> | undefined
   readonly accounts?: readonly AccountState[]
-  /** Of the fronts, by host. */
+  /** Certificates of the fronts, by host. */
   readonly certificates?: readonly CertificateCondition[]
-  /** By which the engine may write. Missing where the lock of its directory decides alone. */
+  /** Lease that lets the engine write. Missing where the lock of its directory decides alone. */
   readonly lease?: LeaseState
   /** Until when, in milliseconds since the epoch, the copy of the database has everything. Missing without a complete copy. */
   readonly copiedUntil?: number

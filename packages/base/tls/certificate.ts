@@ -25,7 +25,7 @@ export interface Certificate {
   /** Milliseconds since the epoch; both included. */
   readonly notBeforeMs: number
   readonly notAfterMs: number
-  /** rfc822Names of the subjectAltName extension. */
+  /** Each rfc822Name of the subjectAltName extension. */
   readonly emails: readonly string[]
   /** The encoded value of each extension by its identifier. */
   readonly extensions: ReadonlyMap<string, Buffer>

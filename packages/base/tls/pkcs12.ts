@@ -52,7 +52,7 @@ const digests: Readonly<Record<string, string>> = {
 }
 /** `[0]` with several octet strings in place of one. */
 const constructedContent = 0xa0
-/** As a guard against files that would keep the start busy for minutes. */
+/** Guards against files that would keep the start busy for minutes. */
 const maxIterations = 5_000_000
 
 /** @throws {DerError} with what is wrong: not a key store, a wrong password, an outdated encryption */

@@ -125,7 +125,7 @@ export class ActionsApi {
     )
   }
 
-  /** Those that have not expired; undefined: the run is missing, or the server lists no archives. @param name Default: all */
+  /** Archives that have not expired; undefined: the run is missing, or the server lists none. @param name Default: all */
   async archives(
     workflow: Workflow,
     number: number,

@@ -2,7 +2,7 @@
 import type { HostSettings } from '../remote/host-settings.ts'
 
 export interface ActionsKind {
-  /** As `BuildServerType.id`. */
+  /** A `BuildServerType.id`. */
   readonly id: string
   /** `GitHub Actions`. */
   readonly title: string

@@ -31,7 +31,7 @@ interface DispatcherParts {
   readonly kind: ActionsKind
   readonly calls: ServerCalls
   readonly api: ActionsApi
-  /** Of the build server, for messages. */
+  /** Name of the build server, for messages. */
   readonly server: string
   /** Undefined: it is not of the repositories of the settings. */
   workflowOf(job: string): Workflow | undefined

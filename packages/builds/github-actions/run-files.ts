@@ -8,7 +8,7 @@ import type { ServerCalls } from '../server-calls.ts'
 import { type ActionsApi, type Archive, fullNameOf } from './actions-api.ts'
 import type { Workflow } from './actions-kind.ts'
 
-/** Of an archive in which a property file is looked for. */
+/** Largest archive that is searched for a property file. */
 const maxArchiveBytes = 64 * 1024 * 1024
 
 export class RunFiles {

@@ -61,7 +61,7 @@ export class PipelineFiles {
     })
   }
 
-  /** Of the file in the archives, the newest first; else what the logs print. Undefined: there are neither. */
+  /** Properties from the file in the archives, newest first, else from the logs. */
   async properties(
     project: string,
     number: number,

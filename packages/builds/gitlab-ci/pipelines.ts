@@ -3,7 +3,7 @@ import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import type { ListedBuild } from '../listed-build.ts'
 
-/** Of pipelines that have ended, or that wait for a person, perhaps for good. */
+/** Results of pipelines that have ended, or wait for a person, perhaps for good. */
 const results: Readonly<Record<string, string>> = {
   success: 'SUCCESS',
   failed: 'FAILURE',

@@ -108,7 +108,7 @@ class JenkinsServer implements BuildServer {
     return build && toBuild(job, build)
   }
 
-  /** Those of builds that have ended stay as they are. */
+  /** Changes of builds that have ended stay as they are. */
   async changes(
     job: string,
     { after, until }: BuildRange,

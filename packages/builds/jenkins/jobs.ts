@@ -47,7 +47,7 @@ const toFolder = shape({
 })
 
 export interface LeafJob {
-  /** With its folders. */
+  /** Includes its folders. */
   readonly name: string
   readonly lastBuild: ShapeOf<typeof toJenkinsBuild> | undefined
 }

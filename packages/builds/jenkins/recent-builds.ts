@@ -15,7 +15,6 @@ interface RecentParts {
   readonly calls: ServerCalls
   readonly now: () => number
   readonly log: FastifyBaseLogger
-  /** Of one job. */
   readonly loadBuilds: (
     job: string,
     signal: AbortSignal,

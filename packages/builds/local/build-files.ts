@@ -199,7 +199,7 @@ async function listFiles(archive: string, maxFiles: number): Promise<ArchivedFil
 }
 
 interface TarFile {
-  /** As the runner had it below its folder. */
+  /** Path below the folder of the runner. */
   readonly path: string
   readonly size: number
   readonly skip: () => void

@@ -26,7 +26,7 @@ export type BuildState = 'QUEUED' | 'RUNNING' | 'ENDED'
 export type BuildResult = 'SUCCESS' | 'UNSTABLE' | 'FAILURE' | 'ABORTED'
 
 export interface LocalBuild {
-  /** Of its runner. */
+  /** Id of its runner. */
   readonly id: string
   readonly job: string
   readonly state: BuildState
@@ -34,7 +34,7 @@ export interface LocalBuild {
   readonly number: number | undefined
   readonly application: string
   readonly account: string
-  /** Those that get its image. */
+  /** Accounts that get its image. */
   readonly imageAccounts?: readonly string[]
   /** No other build of the job may run at the same time. */
   readonly isExclusive?: boolean
@@ -59,7 +59,6 @@ export interface LocalBuild {
   readonly image?: string
   /** What the image is to be called, once the build runs. */
   readonly imageName?: { readonly name: string; readonly version: string } | undefined
-  /** Of its cache. */
   readonly cacheName?: string
   /** It was asked to end, for `reason`: it is not started any more. */
   readonly isStopped?: boolean

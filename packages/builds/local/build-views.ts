@@ -119,7 +119,7 @@ function toImageView(image: string): JsonObject {
   }
 }
 
-/** That of an app is deployed by its digest. */
+/** The image of an app is deployed by its digest. */
 function toContainerImageView(
   { name, tag, digest }: BuildReport['containerImages'][number],
   { job }: Pick<StoredBuild, 'job'>,

@@ -18,9 +18,9 @@ export interface KnownJob {
   readonly application: string | undefined
   readonly account: string
   readonly repository: BuildRepository | undefined
-  /** As the branch of the settings has it. */
+  /** Definition in the branch of the settings. */
   readonly definition: JobDefinition
-  /** Of other applications, which it may publish. */
+  /** Images of other applications that it may publish. */
   readonly images?: readonly string[]
   /** Where the repository declares it: each build takes it from its own commit. */
   readonly declared: { readonly file: string; readonly key: string } | undefined

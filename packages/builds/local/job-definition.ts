@@ -79,7 +79,7 @@ const Step = z
   .transform(toStep)
 type DeclaredStep = ReturnType<typeof toStep>
 
-/** Those of uploaded folders have further actions, which no file can declare. */
+/** Steps of uploaded folders have further actions, which no file can declare. */
 export type BuildStep = Omit<DeclaredStep, 'action'> & {
   readonly action: DeclaredStep['action'] | SourceAction
 }

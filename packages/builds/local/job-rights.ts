@@ -48,7 +48,7 @@ export class JobRights {
     judge.check({ use: account }, 'artifact account')
   }
 
-  /** For a folder that is to be built: of an application that does not exist, its creation. @throws {PortError} 403, 503 */
+  /** Whether the user may upload a folder; an application that does not exist is created. @throws {PortError} 403, 503 */
   async checkUpload(application: string, user: string): Promise<void> {
     const access = await requireAccess(this.#context, user)
     if (access.isAdmin) return
@@ -63,7 +63,7 @@ export class JobRights {
     )
   }
 
-  /** Which accounts get the image of a build that the user starts, as with a bake. @throws {PortError} 503 */
+  /** Accounts that get the image of a build that the user starts, as with a bake. @throws {PortError} 503 */
   async changeable(accounts: readonly string[], user: string | undefined): Promise<string[]> {
     const access = await this.#accessOf(user)
     return accounts.filter((account) => access?.mayOnAccount(account, 'WRITE') ?? true)
@@ -76,7 +76,7 @@ export class JobRights {
       checkOnApplication(access, application, 'READ')
   }
 
-  /** Those who may start a job may follow its builds. @throws {PortError} 403, 503 */
+  /** Who may start a job may follow its builds. @throws {PortError} 403, 503 */
   async checkFollow({ application }: OwnedJob, user: string | undefined): Promise<void> {
     const access = await this.#accessOf(user)
     if (access === undefined || !isOwned(application)) return
@@ -90,7 +90,7 @@ export class JobRights {
     })
   }
 
-  /** Those that the user may read. @throws {PortError} 503 */
+  /** Jobs that the user may read. @throws {PortError} 503 */
   async readable<T extends OwnedJob>(all: readonly T[], user: string | undefined): Promise<T[]> {
     const access = await this.#accessOf(user)
     return all.filter(

@@ -42,14 +42,14 @@ interface LocalBuildServerParts {
   readonly newId: () => string
 }
 
-/** Of a log that is shown; the file may have more. That of a running build is read by the agent, which is to stay small. */
+/** Largest part of a log that is shown. The agent, which is to stay small, reads that of a running build. */
 const shownLogBytes = 8 * 1024 * 1024
 const liveLogBytes = 1024 * 1024
 const maxPropertyBytes = 1024 * 1024
 const mebibyte = 1024 * 1024
 const keptChanges = 100
 const longestReadMs = 3_000
-/** After a failure. */
+/** Pause after a failure. */
 const repeatMs = 60_000
 const dayMs = 24 * 60 * 60_000
 

@@ -34,9 +34,9 @@ interface LocalBuildsOptions {
   readonly changed: (build: StoredBuild) => void
 }
 
-/** Between two looks at builds that run. */
+/** Pause between two looks at builds that run. */
 const pollMs = 200
-/** After a failure of this machine, such as a full disk. */
+/** Pause after a failure of this machine, such as a full disk. */
 const retryMs = 2_000
 const logPartBytes = 256 * 1024
 /** The end of a log, which says why a build failed. */
@@ -350,7 +350,7 @@ export class LocalBuilds {
     await this.#makeRoom(build.job)
   }
 
-  /** As it is stored; undefined once it has ended. */
+  /** The stored record; undefined once it has ended. */
   #current({ item }: StoredBuild): StoredBuild | undefined {
     const current = this.#options.store.item(item)
     return current?.state === 'RUNNING' ? current : undefined

@@ -41,7 +41,7 @@ function unknownParameter(job: string, name: string, known: readonly string[]): 
   return new PortError(400, `The job "${job}" has no parameter "${name}". ${advice}`)
 }
 
-/** Those of the job, with its defaults. */
+/** Parameters of the job, with its defaults. */
 export function withDefaults(
   { parameters }: JobDefinition,
   given: Parameters,
@@ -59,7 +59,7 @@ export function revisionOf(declared: ReadonlySet<string>, given: Parameters): st
   return name === undefined ? undefined : given[name]
 }
 
-/** As they may be shown and stored. */
+/** Parameters that may be shown and stored. */
 export function maskParameters(given: Parameters): Parameters {
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, looksSecret(name) ? mask : value]),

@@ -32,7 +32,7 @@ export interface BuildPlan {
   readonly tests: { readonly junit: readonly string[]; readonly tap: readonly string[] }
   /** Folder of the checkout that becomes an image. */
   readonly imageFrom: string | undefined
-  /** Of the image of an uploaded folder, which is moved there. */
+  /** What the image of an uploaded folder does not say itself; the folder is moved. */
   readonly imageDefaults?: ImageDefaults
   readonly bounds: { readonly maxFiles: number; readonly maxFileBytes: number }
 }

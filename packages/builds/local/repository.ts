@@ -22,14 +22,14 @@ export interface FetchedCommit {
   /** Undefined where the revision is no branch. */
   readonly branch: string | undefined
   readonly committer: string
-  /** Of the author. */
+  /** Address of the author. */
   readonly email?: string
   readonly message: string
   /** Milliseconds since the epoch. */
   readonly timestampMs: number
   /** Whether it is of the branch that is built unless a build names another. */
   readonly isUsual: boolean
-  /** Of the repository, without credentials. */
+  /** URL of the repository, without credentials. */
   readonly remoteUrl: string
   /** Content of a file; undefined: the commit has no such. */
   file(path: string): Promise<string | undefined>
@@ -38,7 +38,7 @@ export interface FetchedCommit {
 interface RepositoryOptions {
   /** Accounts of `artifacts.git-repo`. */
   readonly accounts: readonly GitAccount[]
-  /** Of one file that Git writes; it gets all of a fetch as one. */
+  /** Largest file that Git writes; it gets all of a fetch as one. */
   readonly maxBytes: number
   readonly sandbox: SandboxChoice
   /** Authorities and proxy, of the account whose builds have the repository. */

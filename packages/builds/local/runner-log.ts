@@ -12,7 +12,7 @@ interface RunOptions {
 
 /** A program that a step has left in the background keeps the output open: what it writes later follows later. */
 const quietMs = 300
-/** Until a full pipe is tried again. */
+/** Pause before a full pipe is tried again. */
 const fullPauseMs = 2
 
 export class RunnerLog {

@@ -13,7 +13,7 @@ import type { ServiceContainer } from './job-definition.ts'
 const host = '127.0.0.1'
 const probePauseMs = 50
 const stopGraceMs = 5_000
-/** Of its log, when a service fails. */
+/** Part of its log that is shown when a service fails. */
 const shownBytes = 8 * 1024
 
 export interface RunningService {
@@ -96,7 +96,7 @@ function accepts(port: number): Promise<boolean> {
   return promise.finally(() => socket.destroy())
 }
 
-/** With what it has started. */
+/** Stops the process with what it has started. */
 async function stop(child: ChildProcess): Promise<void> {
   const hasEnded = child.exitCode !== null || child.signalCode !== null || child.pid === undefined
   const ended = hasEnded ? undefined : once(child, 'exit')

@@ -18,7 +18,7 @@ export const pollMigrations = [
    ALTER TABLE builds_positions ADD COLUMN marks TEXT NOT NULL DEFAULT '[]'`,
 ]
 
-/** With JSON that `save` has written. */
+/** JSON that `save` has written. */
 interface PositionRow {
   readonly job: string
   readonly up_to: number

@@ -72,7 +72,7 @@ function toRules({ pollMs, maxChanges }: BuildServer, settings: BuildServiceSett
   }
 }
 
-/** As operators of igor know it: `jenkinsBuildMonitor`, `gitlabCiBuildMonitor`. */
+/** Name that operators of igor know: `jenkinsBuildMonitor`, `gitlabCiBuildMonitor`. */
 function monitorOf({ type }: BuildServer): string {
   return `${type.replace(/[-_](\w)/g, (_all, letter: string) => letter.toUpperCase())}BuildMonitor`
 }

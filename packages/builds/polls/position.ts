@@ -1,4 +1,4 @@
-/** Which builds of a job have been reported: all up to a number, and some after it. */
+/** Builds of a job that have been reported: all up to a number, and some after it. */
 import type { ListedBuild } from '../listed-build.ts'
 
 /** Reported builds of a job. */

@@ -14,7 +14,7 @@ interface ChangePollParts<Item> extends UnfinishedParts<Item> {
   readonly log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Of the build server, for messages. */
+  /** Name of the build server, for messages. */
   readonly name: string
   /** What the token needs, as a sentence. */
   readonly advice: string
@@ -26,7 +26,7 @@ interface ChangePollParts<Item> extends UnfinishedParts<Item> {
 interface PolledPlace {
   /** Unique: a repository, a project. */
   readonly name: string
-  /** Of its list of builds, newest first. */
+  /** Path of its list of builds, newest first. */
   readonly path: string
   /** Number of the newest build that is known; undefined: the first page suffices. */
   readonly newest: number | undefined
@@ -125,7 +125,7 @@ export class ChangePolls<Item extends ListedItem> {
     return items
   }
 
-  /** With further pages, up to the newest build that is known. */
+  /** Adds further pages, up to the newest build that is known. */
   async #complete(
     { path, newest }: PolledPlace,
     first: unknown,
@@ -191,17 +191,17 @@ interface UnfinishedParts<Item> {
 interface BuildList<Item> {
   /** Repository or project. */
   readonly name: string
-  /** As the server describes them, newest first. */
+  /** In the form of the server, newest first. */
   readonly items: readonly Item[]
 }
 
-/** Of each place; the newest. */
+/** Builds kept per place, the newest. */
 const mostKept = 20
 
 interface RunningBuilds {
-  /** In the newest list: the next list that differs tells more of them. */
+  /** Running builds of the newest list: the next list that differs tells more of them. */
   readonly listed: readonly number[]
-  /** In no list: each is read. */
+  /** Running builds in no list: each is read. */
   readonly unlisted: readonly number[]
 }
 

@@ -4,7 +4,7 @@ const mostPages = 10
 
 /** What a server lists. */
 export interface ListedItem {
-  /** Of items that have none: 0. */
+  /** 0: the item has none. */
   readonly id: number
 }
 

@@ -24,7 +24,7 @@ interface StartedDeployment {
 }
 
 const shownLines = 20
-/** Of all instances, among which those of the failed one are looked for. */
+/** Lines read of all instances together; those of the failed one are among them. */
 const readLines = 500
 
 export const deploy = defineCommand({
@@ -201,7 +201,7 @@ async function failureOf(
   )
 }
 
-/** Of the program that failed; none where its instances are gone. */
+/** Last lines of the failed program; none where its instances are gone. */
 async function lastLines(
   client: Client,
   application: string,

@@ -19,7 +19,7 @@ export const open = defineCommand({
   },
 })
 
-/** Of the first host. @throws {Failure} when there is none */
+/** Address of the first host. @throws {Failure} when there is none */
 function addressOf({ application, environments }: AppStatus, wanted: string | undefined): string {
   const [address] = environments
     .filter(({ name }) => wanted === undefined || name === wanted)

@@ -1,4 +1,4 @@
-/** Which files of a folder are sent: what Git knows and does not ignore, or everything that `.gitignore` does not name. */
+/** Files of a folder that are sent: what Git knows and does not ignore, or what `.gitignore` does not name. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createReadStream, type Stats } from 'node:fs'
@@ -9,7 +9,7 @@ import { isSent } from '@fairlead/model/app-file/sent-files.ts'
 import { misuse } from '../failure.ts'
 
 export interface FolderFile {
-  /** With `/`. */
+  /** Separated by `/`. */
   readonly path: string
   readonly mode: number
   /** Bytes. */

@@ -1,4 +1,4 @@
-/** From the reason of a failed deployment to what a developer can do about it. */
+/** What a developer can do about a failed deployment, by its reason. */
 
 interface Cause {
   readonly pattern: RegExp
@@ -6,7 +6,7 @@ interface Cause {
 }
 
 export interface FailedApp {
-  /** Of the step, such as `Release` or `Build 3`. */
+  /** Label of the step, such as `Release` or `Build 3`. */
   readonly step: string
   /** First host of the app. */
   readonly host?: string | undefined

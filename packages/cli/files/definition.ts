@@ -4,7 +4,7 @@ import type { FileKind } from '@fairlead/model/definition-files/file-kinds.ts'
 
 export interface Definition {
   readonly kind: FileKind
-  /** To which it belongs; a project and a template belong to none. */
+  /** Missing for a project and a template, which belong to none. */
   readonly application?: string | undefined
   readonly name: string
   readonly document: JsonObject

@@ -23,7 +23,7 @@ export function differencesOf(before: unknown, after: unknown, path = ''): Diffe
   return [{ path, before: before ?? undefined, after: after ?? undefined }]
 }
 
-/** By what entries of lists are known, in this order. */
+/** Fields that identify entries of lists, in this order. */
 const identifying = ['refId', 'name', 'id']
 
 function ofLists(

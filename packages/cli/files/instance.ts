@@ -72,7 +72,7 @@ export class Instance {
       })
   }
 
-  /** Of a kind, what an earlier `apply` has created. */
+  /** Definitions of a kind that an earlier `apply` has created. */
   async made(kind: FileKind, application: string): Promise<Definition[]> {
     if (stores[kind].remove === undefined) return []
     const [attributes] = await this.#list('application', application)

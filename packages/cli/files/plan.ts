@@ -8,7 +8,7 @@ import { referencesIn } from './references.ts'
 export interface Change {
   readonly action: 'create' | 'change' | 'delete'
   readonly definition: Definition
-  /** Of a change. */
+  /** Empty unless it is changed. */
   readonly differences: readonly Difference[]
 }
 
@@ -84,7 +84,7 @@ export function formatPlan(changes: readonly Change[]): string[] {
   return [...lines, `${counts.join(', ')}.`]
 }
 
-/** For programs. */
+/** JSON for programs. */
 export function toPlanDocument(changes: readonly Change[]) {
   return changes.map(({ action, definition: { kind, application, name, file }, differences }) => ({
     action,

@@ -24,7 +24,7 @@ interface PlanValues {
   readonly prune: boolean
 }
 
-/** Of files that were read. */
+/** Content of the files that were read. */
 export interface PlanInput {
   readonly definitions: readonly Definition[]
   readonly kinds: readonly FileKind[]

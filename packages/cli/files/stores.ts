@@ -18,11 +18,11 @@ import { followTask, runTask } from './task.ts'
 export interface SaveOrder {
   readonly application: string
   readonly name: string
-  /** With ids in place of names. */
+  /** Has ids in place of names. */
   readonly document: JsonObject
-  /** As the plan has read it; undefined: it is created. */
+  /** What the plan has read; undefined: it is created. */
   readonly stored: JsonObject | undefined
-  /** Of what is created. */
+  /** Id of what is created. */
   readonly id: string
 }
 
@@ -35,7 +35,7 @@ export interface Store {
   readonly remove?: (client: Client, application: string, stored: JsonObject) => Promise<void>
 }
 
-/** In the attributes of an application: ids of what `apply` has created, by kind. */
+/** Attribute of an application: ids of what `apply` has created, by kind. */
 export const markField = 'appliedFromFiles'
 
 const attributesOf = async (client: Client, application: string): Promise<JsonObject[]> => {
@@ -181,7 +181,7 @@ export async function changeApplication(
   })
 }
 
-/** By which a definition is referred to, and marked as made by `apply`. */
+/** Id by which a definition is referred to, and marked as made by `apply`. */
 export function idOf(kind: FileKind, { id, account, region, name }: JsonObject): string {
   return kind === 'load-balancer' ? `${account}/${region}/${name}` : String(id ?? name)
 }

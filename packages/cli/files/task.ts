@@ -36,7 +36,7 @@ export async function followTask(client: Client, answer: unknown): Promise<void>
   )
 }
 
-/** Of the exceptions that its stages, steps and variables hold. */
+/** Reasons in the exceptions of its stages, steps and variables. */
 function reasonsIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(reasonsIn)
   if (!isObject(value)) return []

@@ -15,7 +15,7 @@ import type { Command } from '@fairlead/model/app-file/values.ts'
 /** An app file whose environments are worked out, in the order of promotion. */
 export interface ReadApp {
   readonly application: string
-  /** Of the text of the file. */
+  /** Digest of the file's text. */
   readonly digest: string
   readonly environments: readonly AppHere[]
 }

@@ -30,16 +30,16 @@ const usualPort = 8080
 const pauseSeconds = 5
 const keptSecretVersions = '5'
 const keptJobSeconds = 86_400
-/** Beside the start: for the pull of the image. */
+/** Time for the pull of the image, beside the start. */
 const pullSeconds = 300
-/** Of a CronJob, whose jobs and pods add to it. */
+/** Limit for a CronJob, whose jobs and pods add to its name. */
 const maxNameLength = 52
 const selectorLabel = 'app'
-/** Of everything that an environment of an app has. */
+/** On everything that an environment of an app has. */
 const instanceLabel = 'app.kubernetes.io/instance'
 /** Pods with it get requests of the service. */
 const servedLabel = 'fairlead/service'
-/** Of replica sets: a Deployment of the service would adopt those with the label of its selector. */
+/** Selects replica sets: a Deployment would adopt those with the label of its selector. */
 const versionsLabel = 'fairlead/versions-of'
 
 /** Secrets and volumes, then the release, then all services at once. */
@@ -152,7 +152,7 @@ function releaseStages(here: AppHere, place: ClusterPlace): JsonObject[] {
   ]
 }
 
-/** Of its Secret, and of all of its objects: `shop-production`. */
+/** Names its Secret, and labels all of its objects: `shop-production`. */
 function environmentName({ application, environment }: AppHere): string {
   return `${application}-${environment}`
 }
@@ -259,7 +259,7 @@ function serviceOf(here: AppHere, service: ServiceHere): JsonObject {
   )
 }
 
-/** Of hosts 80, else that of the program. */
+/** 80 with hosts, else that of the program. */
 function servicePortOf({ hosts, port }: ServiceHere): number {
   return hosts.length > 0 ? 80 : (port ?? usualPort)
 }
@@ -571,7 +571,7 @@ function removal(place: ClusterPlace, { name, kinds, label, value }: Removal): J
   }
 }
 
-/** For what the environment had by a former file and has no more; volumes stay. */
+/** Removes what the environment had by a former file and has no more; volumes stay. */
 export function removalStages(former: AppHere, here: AppHere, place: ClusterPlace): JsonObject[] {
   const requisiteStageRefIds = here.services.map(({ name }) => `deploy-${name}`)
   return former.services.flatMap((service) => {
@@ -634,7 +634,7 @@ export function otherWorkloadStages(
   })
 }
 
-/** Of all that an environment has, its volumes aside. */
+/** Stage that removes an environment, its volumes aside. */
 export function removalOf(here: AppHere, place: ClusterPlace): JsonObject {
   const value = environmentName(here)
   const kinds = [trafficKind(place), ...workloadKinds, 'job', 'secret']

@@ -12,19 +12,19 @@ import type { CompiledObject } from './compile.ts'
 export interface Connection {
   /** Address of the Git repository. */
   readonly repository: string
-  /** That is deployed to the first environment. */
+  /** Branch that is deployed to the first environment. */
   readonly branch: string
   /** Host of the repository, as webhooks name it: `github`, or `git` for one without a host. */
   readonly source: string
   /** Artifact account for Git. */
   readonly account: string | undefined
-  /** Of the signatures of webhooks. */
+  /** Key of the signatures of webhooks. */
   readonly secret: string
 }
 
 export const pushPipelineName = 'push'
 const stageType = 'deployRevision'
-/** Of the hosts that report pushes, and deletions of branches. */
+/** Events by which hosts report pushes, and deleted branches. */
 const pushes = ['push:push', 'push', 'repo:push', 'repo:refs_changed']
 const maxFileBytes = 256 * 1024
 const shortLength = 7
@@ -77,7 +77,7 @@ export function compileConnection(
   return { kind: 'pipeline', name: pushPipelineName, content }
 }
 
-/** As the stored pipeline has it; undefined: it is none that was made by a connection. */
+/** Connection in the stored pipeline; undefined: it was not made by one. */
 export function connectionOf(pipeline: JsonObject | undefined): Connection | undefined {
   if (pipeline === undefined || !isFromAppFile(pipeline)) return undefined
   const [trigger] = objectsOf(pipeline['triggers'])

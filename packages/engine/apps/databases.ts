@@ -34,7 +34,7 @@ import { deleteBalancerOf, stopOf } from './run-stages.ts'
 const environmentLabel = 'fairlead.environment'
 const nameLabel = 'fairlead.database-name'
 const digestLabel = 'fairlead.database-digest'
-/** Of those in a container. */
+/** Labels databases in a container. */
 const imageLabel = 'fairlead.database-image'
 
 /** Repositories with programs of databases and the tools of the script, and the version that is taken unless one is given. */
@@ -55,9 +55,9 @@ function imageOf(
   return `${repository}:${version ?? usual}`
 }
 
-/** Until a server that writes its last pages is killed. */
+/** Time after which a server that writes its last pages is killed. */
 const stopSeconds = 300
-/** For the first start, which creates the database, and for one after a crash. */
+/** Time for the first start, which creates the database, and for one after a crash. */
 const startSeconds = 300
 const backupSeconds = 4 * 3600
 const warnedPercent = 80
@@ -78,7 +78,7 @@ interface AttachOrder {
   readonly here: AppHere
   readonly place: AppPlace
   readonly portOf: PortOf
-  /** Of the application. */
+  /** Databases of the application. */
   readonly running: readonly RunningDatabase[]
 }
 
@@ -288,7 +288,7 @@ export class AppDatabases {
     })
   }
 
-  /** Those of the file and those that run, also after they have left the file. */
+  /** Databases of the file and those that run, also after they have left the file. */
   async list(app: ReadApp, as: Caller): Promise<JsonObject[]> {
     const [running, portOf] = await Promise.all([
       this.running(app.application, as),

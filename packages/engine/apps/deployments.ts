@@ -19,7 +19,7 @@ export interface DeploymentOrder extends AppOrder {
   readonly image: string | undefined
   /** Id of an uploaded folder. */
   readonly source: string | undefined
-  /** Of the source, with `-dirty` where files had changed since. */
+  /** Commit of the source, with `-dirty` where files had changed since. */
   readonly commit: string | undefined
   readonly commitDetails?: CommitDetails | undefined
   readonly message: string | undefined
@@ -27,7 +27,7 @@ export interface DeploymentOrder extends AppOrder {
   readonly overwrite: boolean
 }
 
-/** As Git tells them. */
+/** What Git tells of a commit. */
 type CommitDetails = Readonly<
   Partial<Record<'message' | 'author' | 'email' | 'branch' | 'timestamp', string | undefined>>
 >
@@ -344,7 +344,7 @@ function after(first: readonly JsonObject[], stages: readonly JsonObject[]): Jso
   return [...first, ...stages.map(behind)]
 }
 
-/** As build services report commits. */
+/** Same form as the commits of build services. */
 function describeCommit({ commit, commitDetails = {}, branch }: DeploymentOrder) {
   if (commit === undefined) return undefined
   const { author: committer, email, branch: checkedOut = branch, ...details } = commitDetails

@@ -17,7 +17,7 @@ import { backupPipelineName, compileBackups, type RunningDatabase, withPorts } f
 import { hasPreviews, isOfPreview, readPreview } from './previews.ts'
 
 export interface AppOrder {
-  /** Of a preview, whose environment is the only one then. */
+  /** Branch of a preview, whose environment is the only one then. */
   readonly branch?: string | undefined
   readonly application: string
   readonly file: string

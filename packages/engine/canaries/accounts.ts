@@ -23,7 +23,7 @@ export class MetricAccounts {
     )
   }
 
-  /** As kayenta lists them, those that the user may use. */
+  /** Kayenta's list of the accounts that the user may use. */
   views({ mayUse }: AccountJudge): JsonObject[] {
     const store = {
       name: storeAccount,

@@ -46,7 +46,7 @@ export class Analyses {
   /** Each writes to the disk. Many may come together, and others should not wait for all of them. */
   readonly #starts = new WorkLine(1)
   readonly #calls = new WeakMap<MetricAccount, WorkLine>()
-  /** Those that go on in this process. */
+  /** Analyses that go on in this process. */
   readonly #running = new Map<string, AbortController>()
 
   constructor(context: BackendContext, accounts: MetricAccounts) {
@@ -222,7 +222,7 @@ interface FetchParts {
 
 const sides: Readonly<Record<Side, string>> = { control: 'baseline', experiment: 'canary' }
 
-/** As the engine of kayenta writes it. */
+/** Same form as kayenta's engine writes. */
 function toFailure({ name, message }: Error, timestamp: number): AnalysisOutcome {
   const text =
     name === 'TimeoutError'
@@ -240,7 +240,7 @@ function toFailure({ name, message }: Error, timestamp: number): AnalysisOutcome
   }
 }
 
-/** As kayenta answers. */
+/** Same form as kayenta answers. */
 export function toView(analysis: Analysis): JsonObject {
   const { id, status, createdMs, startedMs, endedMs, order, outcome, measurementsId } = analysis
   const { application, parentPipelineExecutionId, configId, config, request, metricsAccountName } =

@@ -35,7 +35,7 @@ export interface WantedMetric {
   readonly scopes: Readonly<Record<Side, MetricScope>>
 }
 
-/** As many points as Prometheus answers with. */
+/** Most that Prometheus answers with. */
 const mostPoints = 11_000
 const mostMetrics = 1000
 const mostIntervals = 1000
@@ -59,7 +59,7 @@ const toRequest = shape({
   progress: maybe(shape({ done: numberOf, left: numberOf, lookback: numberOf })),
 })
 
-/** Those of the request, else those of the configuration. @throws {PortError} 400 */
+/** Thresholds of the request, else of the configuration. @throws {PortError} 400 */
 export function thresholdsOf({
   config,
   request,

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { type JudgedMetric, judgeName } from './judge/judge.ts'
 import { findRareEvents } from './rare-events.ts'
 
-/** As kayenta allows them. */
+/** Names that kayenta allows. */
 const nameForm = /^[A-Za-z0-9,_-]+$/
 /** Ids are parts of paths; the service chooses one in place of an empty one. */
 const idForm = /^(?!\.{1,2}$)[^/\\\p{Cc}]{0,255}$/u

@@ -34,7 +34,7 @@ function judge({ config, thresholds, pairs, progress }: JudgeJob): Judgment {
   }
 }
 
-/** As kayenta writes it: NaN has no number in JSON. */
+/** Same form as kayenta writes: NaN has no number in JSON. */
 function toJsonNumber(value: number): number | 'NaN' {
   return Number.isFinite(value) ? value : 'NaN'
 }

@@ -19,7 +19,7 @@ export interface MetricScope {
 }
 
 export interface MetricQuestion {
-  /** As the metric has it in the configuration. */
+  /** Query of the metric in the configuration. */
   readonly query: JsonObject
   /** Named texts of the configuration, which queries refer to. */
   readonly templates: JsonObject
@@ -37,7 +37,7 @@ export interface MetricSeries {
   readonly values: Float64Array
   /** Labels by which a query was grouped. */
   readonly tags: Readonly<Record<string, string>>
-  /** As it was sent, for reports. */
+  /** Query as sent, for reports. */
   readonly query: string
 }
 

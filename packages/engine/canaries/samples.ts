@@ -30,7 +30,7 @@ export interface GroupPlace {
 }
 
 const hourMs = 3_600_000
-/** After an analysis has asked for them; the next one may be hours later. */
+/** Time for which samples are taken after an analysis; the next one may be hours later. */
 const watchedMs = 6 * hourMs
 const keptMs = 48 * hourMs
 

@@ -168,7 +168,7 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
   }
 }
 
-/** Among which one is looked for by its time. */
+/** Snapshots that are searched for one by its time. */
 const mostSnapshots = 1000
 
 function parseInTurns(texts: readonly string[]): Promise<JsonObject[]> {

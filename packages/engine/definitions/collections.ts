@@ -14,7 +14,7 @@ export interface Definitions extends Readonly<Record<CollectionName, DocumentSto
   write<T>(work: () => T): T
   readonly context: BackendContext
   readonly held: HeldParts
-  /** By which findings are made. */
+  /** Sources of the findings. */
   readonly judging: FindingSources
 }
 

@@ -11,7 +11,7 @@ import type { Definitions } from './collections.ts'
 import { incomplete, missingDefinition, nameText, optionalTextField, refusal } from './requests.ts'
 import { compareValues } from './search.ts'
 
-/** Those with an index first, by index; ties and the others by name ignoring case, or by id when there is no name. */
+/** Pipelines with an index first; ties and others by name ignoring case, or by id without one. */
 export function inOrder(pipelines: readonly JsonObject[]): JsonObject[] {
   const sortable = pipelines.map((pipeline) => ({
     pipeline,

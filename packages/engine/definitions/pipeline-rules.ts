@@ -276,7 +276,7 @@ function withoutSwitch(pipeline: JsonObject): string {
   return formatJson(fields.sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
-/** As in `2026-11-22 at 03:25:02 UTC`. */
+/** Such as `2026-11-22 at 03:25:02 UTC`. */
 function formatMoment(ms: number): string {
   const moment = new Date(ms)
   if (Number.isNaN(moment.getTime())) return 'an unknown time'

@@ -82,7 +82,7 @@ export async function filterPipelines(
   return found
 }
 
-/** Those of the keys, in their order. */
+/** Pipelines of the keys, in their order. */
 export function readThose(
   { pipelines }: Definitions,
   keys: readonly string[],

@@ -26,7 +26,7 @@ import { containment, rankByCloseness } from './search.ts'
 
 const names = z.array(nameText).nullish()
 const Cluster = ProjectClusterRule.extend({ applications: names })
-/** As the API document has it; the store sets the times. */
+/** Fields of the API document; the store sets the times. */
 const ProjectFields = ProjectModel.extend({
   id: optionalName,
   name: optionalName,

@@ -13,7 +13,7 @@ import { maskDefinitionText } from '../pipelines/trigger-secrets.ts'
 /** Pieces of body schemas. They check only: what is stored is the body as it was sent. */
 export const objectField = z.custom<JsonObject>(isObject, 'it must be an object')
 export const optionalTextField = z.string().nullish()
-/** As the tables of Front50 have it. */
+/** Bound of Front50's tables. */
 export const maxNameLength = 255
 export const nameText = z.string().max(maxNameLength)
 export const optionalName = nameText.nullish()

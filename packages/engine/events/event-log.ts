@@ -17,7 +17,7 @@ import {
 
 /** Something was looked at for triggers, and that has failed. */
 export interface PollFailure {
-  /** As the type of its events. */
+  /** Type of the events. */
   readonly type: string
   readonly source: string
   /** Such as `{ repository }`. */

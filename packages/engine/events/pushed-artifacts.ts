@@ -19,7 +19,7 @@ export function pushedArtifacts({ source, payload }: Event): JsonObject[] {
 }
 
 type Push = ShapeOf<typeof toPush>
-/** Of GitHub, GitLab and Gitea. */
+/** Push of GitHub, GitLab or Gitea. */
 const toPush = shape({
   after: shared,
   commits: list(shape({ added: textsOf, modified: textsOf })),

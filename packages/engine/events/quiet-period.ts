@@ -17,7 +17,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { z } from 'zod'
 import type { Start } from './start.ts'
 
-/** In milliseconds since the epoch. */
+/** Accepts milliseconds since the epoch. */
 const moment = z
   .string()
   .refine(
@@ -81,7 +81,7 @@ export function describeQuiet(
   return `The quiet period suppresses triggers of the type ${type}.`
 }
 
-/** As clients read it; moments in milliseconds, -1 when they are not set. */
+/** View for clients; moments in milliseconds, -1 when they are not set. */
 export function toQuietPeriodView(nowMs: number, period: QuietPeriod): JsonObject {
   const { enabled, startMs = -1, endMs = -1 } = period
   return { enabled, inQuietPeriod: isQuiet(period, nowMs), startTime: startMs, endTime: endMs }

@@ -100,7 +100,7 @@ function readHarbor(payload: JsonObject): PushedImage[] {
   }))
 }
 
-/** Of GitHub and Gitea. */
+/** Package event of GitHub or Gitea. */
 const toPackage = shape({
   action: textOf,
   package: [

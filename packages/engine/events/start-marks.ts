@@ -26,7 +26,7 @@ const reportedTwice = 'both'
 
 interface Mark {
   readonly origin: string
-  /** Of an image, where it was told. */
+  /** Digest of an image, where it is known. */
   readonly digest: string | null | undefined
 }
 

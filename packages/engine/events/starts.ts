@@ -59,7 +59,7 @@ interface StoredStart {
   readonly length: number
 }
 
-/** As many are on their way at once: thousands of webhooks must not delay all other requests of the back ends. */
+/** Starts on their way at once: thousands of webhooks must not delay all other requests of the back ends. */
 const maxSent = 4
 
 export class Starts {

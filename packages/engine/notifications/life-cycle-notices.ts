@@ -43,7 +43,7 @@ const toEntry = shape({
 const toMessage = shape({ text: textOf })
 
 const toBuilt = shape({ sha1: textOf, remoteUrl: or(textOf, '') })
-/** Of a git trigger, or of the build that a run starts from. */
+/** A git trigger, or one of the build that a run starts from. */
 const toTrigger = shape({
   project: textOf,
   slug: textOf,

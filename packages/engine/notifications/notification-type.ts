@@ -9,7 +9,7 @@ import type { SettingsReport } from '@fairlead/base/settings/setting.ts'
 import type { z } from 'zod'
 
 export interface NotificationType {
-  /** As definitions name it: `slack`. */
+  /** Name in definitions: `slack`. */
   readonly id: string
   readonly label: string
   /** The setting that switches it on, for advice. */
@@ -26,7 +26,7 @@ export interface NotificationType {
 
 /** Values of keys that other capabilities declare. */
 export interface SharedValues {
-  /** With which channels of Slack are listed. */
+  /** Lists channels of Slack. */
   readonly slack?: { readonly token: string | undefined; readonly baseUrl: string }
 }
 
@@ -92,7 +92,7 @@ export class DeliveryError extends Error {
   override readonly name = 'DeliveryError'
   /** A repetition cannot help. */
   readonly isFinal: boolean
-  /** As the receiver asks for it. */
+  /** Pause that the receiver asks for. */
   readonly retryAfterMs: number | undefined
 
   constructor(

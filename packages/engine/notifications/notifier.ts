@@ -22,7 +22,7 @@ export interface DeliveryPauses {
   /** Before the second attempt; doubled after each further one. */
   readonly firstMs: number
   readonly longestMs: number
-  /** After it, a delivery has failed. */
+  /** Age at which a delivery has failed. */
   readonly maxAgeMs: number
   /** Longest time of one HTTP request. */
   readonly timeoutMs: number

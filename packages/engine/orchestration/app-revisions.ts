@@ -5,7 +5,7 @@ export interface RevisionOrder {
   readonly application: string
   /** Address of a Git repository. */
   readonly repository: string
-  /** That is deployed to the first environment; others are previews. */
+  /** Branch that is deployed to the first environment; others are previews. */
   readonly mainBranch: string
   /** Artifact account for the repository. */
   readonly account: string | undefined
@@ -13,7 +13,7 @@ export interface RevisionOrder {
   readonly branch?: string
   /** Undefined: what the branch has now. */
   readonly commit?: string
-  /** Of the branch. */
+  /** Whether the branch was deleted. */
   readonly isDeletion: boolean
 }
 

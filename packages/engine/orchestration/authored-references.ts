@@ -105,7 +105,7 @@ function eventTexts(
   return formatJson([payloadsOf(objectOf(submitted)), payloadsOf(trigger), parameters])
 }
 
-/** Those of the runs that led to it, too. */
+/** Payloads of the runs that led to it, too. */
 function payloadsOf({ payload = null, parentExecution }: JsonObject): unknown[] {
   const trigger = fieldOf(parentExecution, 'trigger')
   return [payload, ...(trigger === undefined ? [] : payloadsOf(objectOf(trigger)))]

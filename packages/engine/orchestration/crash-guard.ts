@@ -9,7 +9,7 @@ export class CrashGuard {
   readonly #options: EngineOptions
   /** Executions that were due when the engine started: one of them may have ended it. */
   readonly #ran = new Set<string>()
-  /** Of these, executions that are counted as interrupted until they get on. */
+  /** Those of `#ran` that count as interrupted until they get on. */
   readonly #counted = new Set<string>()
   /** How often in a row the step of an execution, or the record of a result, has failed. */
   readonly #failures = new Map<string, number>()

@@ -112,7 +112,7 @@ interface Dependent {
   readonly parent: Execution
   readonly definition: JsonObject
   readonly trigger: JsonObject
-  /** That of the trigger among those that match. */
+  /** Position of the trigger among those that match. */
   readonly position: number
 }
 

@@ -28,7 +28,7 @@ export interface EngineOptions {
   steady: () => number
   nextId: () => string
   ports: Ports
-  /** Of the apps that this engine deploys; undefined: it deploys none. */
+  /** Revisions of the apps that this engine deploys; undefined: none. */
   apps?: () => AppRevisions
   /** Calls addresses that authors of pipelines choose. */
   callOutside: CallOutside

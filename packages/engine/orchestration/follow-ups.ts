@@ -9,7 +9,7 @@ import { asFailed } from './submission/prepare-pipeline.ts'
 import { createTaskContext } from './task-context.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
-/** With growing pauses this is more than an hour. */
+/** More than an hour with growing pauses. */
 const mostAttempts = 24
 const shortestPauseMs = 5000
 const longestPauseMs = 5 * 60_000

@@ -1,4 +1,4 @@
-/** For whom a stage acts, and who steered its run (docs/contracts/orchestration.md#identity-of-a-run). */
+/** Users for whom a stage acts, and who steered its run (docs/contracts/orchestration.md#identity-of-a-run). */
 import { isTrue } from '@fairlead/base/json/values.ts'
 import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'

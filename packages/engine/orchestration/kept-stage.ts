@@ -21,7 +21,7 @@ export class KeptPart {
     this.#parse = parse
   }
 
-  /** For one use. */
+  /** A new copy, for one use. */
   read(): unknown {
     return this.#parse(this.text)
   }
@@ -41,7 +41,7 @@ const containers = ['context', 'outputs'] as const
 const partLength = 32_768
 
 export class KeptStage {
-  /** Of what has no row of its own. */
+  /** JSON of what has no row of its own. */
   readonly text: string
   readonly parts: KeptParts
   /** Characters of all. */
@@ -81,7 +81,7 @@ export class KeptStage {
     return isSame ? known : new KeptStage(text, parse, parts)
   }
 
-  /** For one use. */
+  /** A new copy, for one use. */
   read(): Stage {
     return this.#read((part) => part.read())
   }

@@ -66,7 +66,7 @@ export function createLifeCyclePublisher(
   }
 }
 
-/** As many of the newest as may wait. Events of one step share their execution. */
+/** The newest events that may wait. Events of one step share their execution. */
 function newestOf(
   events: readonly LifeCycleEvent[],
   sizeOf: (execution: Execution) => number,

@@ -63,7 +63,7 @@ export interface Identity {
 
 /** A user, not the starter, who decided what a run does, or when: it may do no more than this user may, too. */
 export interface Steerer extends Identity {
-  /** Of the last time, milliseconds since the epoch. */
+  /** Last time, in milliseconds since the epoch. */
   at: number
   /** In words, to follow the name: `restarted the stage Deploy`. */
   how: string
@@ -195,7 +195,7 @@ interface StageNotes {
   promotesTo?: { name: string; mayPromote: string[] }
   /** How often users have changed the stage: two changes of the same moment are two. */
   changes?: number
-  /** Whose rights the stage needs, too: its author could not be judged when it was saved. */
+  /** Users whose rights the stage needs, too: its author could not be checked when it was saved. */
   heldFor?: Identity[]
   /** Who has changed what the stage does, of runs from before `steeredBy`. */
   changedBy?: Identity

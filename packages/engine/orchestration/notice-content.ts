@@ -74,7 +74,7 @@ const toStageNotices = shape({
   judgmentComment: textOf,
 })
 
-/** Those entries that are for this occasion. @param records Of the application and of all */
+/** Entries for this occasion. @param records Of the application and of all */
 export function notificationsOf(
   execution: Execution,
   notice: Notification,
@@ -265,7 +265,7 @@ function judgmentRequest(
 
 const toBuild = shape({ scm: asGiven })
 
-/** As much of an execution as messages tell. */
+/** Part of an execution that messages contain. */
 function shortView(
   { id, type, application, name, status, trigger, startTime, endTime }: Execution,
   notifications: unknown[],

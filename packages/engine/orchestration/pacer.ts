@@ -11,7 +11,7 @@ export const firstRestMs = 250
 /** Work that an execution may do in one turn without a rest: steps of expressions, and one for so many characters of its record. */
 const effortWithoutRest = 250_000
 const charactersPerEffort = 16
-/** Beyond it, an execution rests, so that others keep most of the thread. */
+/** Effort after which an execution rests, so that others keep most of the thread. */
 const effortPerRestMs = 1000
 /** A clock that is set forward, or a machine that slept, is noticed after this time. */
 const longestTimerMs = 60_000
@@ -69,7 +69,7 @@ export class Pacer {
     this.schedule(entries)
   }
 
-  /** From now on, only results have turns. */
+  /** Gives turns to results only, from now on. */
   settle(): void {
     this.#isSettling = true
     this.#arm()
@@ -147,7 +147,7 @@ export class Pacer {
   }
 }
 
-/** Until when an execution may move on: what it took to read a large record is worth as much work on it. As `performance.now()`. */
+/** When its turn ends, by `performance.now()`: as much work as its record took to read is worth it. */
 export function endOfTurn(begunMs: number): number {
   const readMs = performance.now()
   return readMs + Math.max(sliceMs, readMs - begunMs)

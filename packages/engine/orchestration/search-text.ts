@@ -95,7 +95,7 @@ export function authorMarksOf({ authors = [] }: Execution['engine']): string[] {
     .flatMap((key) => (key === undefined ? [] : searchMarks.author(key)))
 }
 
-/** Of the parameter among the terms. */
+/** Mark of the parameter among the terms. */
 export function markOfTerms(terms: readonly string[]): string | undefined {
   const [, line] = terms.find((term) => term.startsWith('\n'))?.split('\n') ?? []
   return line === undefined ? undefined : searchMarks.parameter(line)

@@ -28,7 +28,7 @@ const Parameter = z.looseObject({
   order: z.int().optional().describe('Place in the form.'),
 })
 
-/** As Spinnaker writes them: what it does not know is passed over, and what lacks a part is left out. */
+/** Spinnaker's form: unknown fields are ignored, and entries that lack a part are left out. */
 const ConfiguredJob = z.looseObject({
   type: optionalText.describe('Stage type.'),
   label: optionalText.describe('Name of the stage type in the web UI.'),

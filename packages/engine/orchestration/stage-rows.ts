@@ -9,7 +9,7 @@ import { isComplete } from './statuses.ts'
 export type StageEntry = string | Stage
 
 export interface StoredStages {
-  /** Of the record: another one after each change, also of a transaction that was rolled back. */
+  /** Changes with each write of the record, also of a transaction that was rolled back. */
   readonly revision: number
   readonly stages: ReadonlyMap<string, KeptStage>
   /** Characters of all. */
@@ -18,7 +18,7 @@ export interface StoredStages {
 
 export interface StageChange extends Omit<StoredStages, 'revision'> {
   readonly entries: readonly StageEntry[]
-  /** Of the rows, which are those of stages, and of their large values. */
+  /** JSON by key of the row: stages, and their large values. */
   readonly written: ReadonlyMap<string, string>
   readonly removed: readonly string[]
 }
@@ -31,7 +31,7 @@ interface KeptStages extends StoredStages {
 const maxKeptLength = 16_000_000
 /** Between the id of a stage and the path of a large value: no id has it. */
 const partMark = '\n'
-/** Of a record that has its stages in its body. */
+/** For a record with its stages in its body. */
 export const noStages: StoredStages = { revision: 0, stages: new Map(), length: 0 }
 
 export class StageRows {

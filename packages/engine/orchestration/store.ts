@@ -65,7 +65,7 @@ export interface SearchQuery {
   oldestFirst: boolean
   /** Types of triggers; all unless given. */
   types?: readonly string[]
-  /** Of the event that has started it. */
+  /** Event that has started it. */
   eventId?: string | undefined
   /** Marks of authors, of whom one is enough. */
   authors?: readonly string[]
@@ -524,7 +524,7 @@ export class ExecutionStore {
     return rows.map((row) => row['id'] as string)
   }
 
-  /** Those that wait for their turn, with their places in the row. */
+  /** Executions that wait for their turn, with their places in the row. */
   parked(configId: string): { id: string; parkedAt: string }[] {
     return this.#sql.all`
       SELECT id, parked_at AS parkedAt FROM orchestration_executions

@@ -36,7 +36,7 @@ export class UnitOfWork {
   readonly #store: ExecutionStore
   readonly #ports: UnitParts['ports']
   readonly #isInFlight: (run: string) => boolean
-  /** As loaded or last written: the text tells whether there is anything to write. */
+  /** Executions as loaded or last written; their text tells whether there is anything to write. */
   readonly #executions = new Map<string, Execution>()
   readonly #removed = new Map<string, Execution | undefined>()
   readonly #written = new Set<Execution>()

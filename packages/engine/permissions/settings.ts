@@ -231,7 +231,7 @@ function toRoleSource(
   }
 }
 
-/** As Fiat does, users are searched with the filter if there is one, and found by a pattern otherwise. */
+/** Like Fiat, searches users with the filter if there is one, and finds them by a pattern otherwise. */
 function toDirectory(values: DirectoryValues, report: SettingsReport): RoleSourceSettings {
   const userDnPattern =
     values.userSearchFilter === undefined ? (values.userDnPattern ?? 'uid={0},ou=users') : undefined

@@ -6,7 +6,7 @@ import type { Builds } from '@fairlead/ports/builds.ts'
 import { type Caller, itself } from '@fairlead/ports/caller.ts'
 
 export interface Arrival {
-  /** Those that were given, as registries know them, and those of the build. */
+  /** Artifacts that were given, as registries know them, and those of the build. */
   readonly artifacts: JsonObject[]
   /** Fields of the build for the trigger. */
   readonly fields: JsonObject

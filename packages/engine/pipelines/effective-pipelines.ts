@@ -23,7 +23,7 @@ import { itself } from '@fairlead/ports/caller.ts'
 import { LRUCache } from 'lru-cache'
 
 export interface EffectivePipeline {
-  /** As it is stored, which is how it is started: the orchestrator puts the template in. */
+  /** Stored form, which is started: the orchestrator puts the template in. */
   definition: JsonObject
   triggers: JsonObject[]
   expectedArtifacts: JsonObject[]
@@ -79,7 +79,7 @@ export class EffectivePipelines {
     return this.#toEffective(definition, new Map())
   }
 
-  /** Of a store that does not look into templates when it lists: they are looked for among all pipelines. */
+  /** For a store whose list does not look into templates: instances among all pipelines. */
   async #unlistedInstances(): Promise<JsonObject[]> {
     const { ports, now } = this.#context
     if (ports.definitions.seesInheritedTriggers) return []

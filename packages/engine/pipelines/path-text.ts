@@ -16,7 +16,7 @@ export class PathArgument {
 }
 
 export interface PathText {
-  /** As RFC 9535 takes it. */
+  /** Query in the form of RFC 9535. */
   readonly query: string
   readonly call?: PathCall
 }

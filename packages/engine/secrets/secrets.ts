@@ -191,7 +191,7 @@ interface Owner {
   readonly owner: string
 }
 
-/** Whose secrets a reference may mean, the nearest first. */
+/** Owners whose secrets a reference may mean, the nearest first. */
 function ownersOf(use: SecretUse): Owner[] {
   const kinds = ['application', 'account'] as const
   return kinds.flatMap((kind) => (use[kind] === undefined ? [] : { kind, owner: use[kind] }))

@@ -17,7 +17,7 @@ interface AuditLogOptions {
 
 const maxBatch = 500
 const noteMs = 200
-/** Beyond that events are lost: a sink that hangs must not fill the memory. */
+/** More events are lost: a sink that hangs must not fill the memory. */
 const maxWaiting = 10_000
 /** Maximum wait for a hanging sink; its later writes still succeed. */
 const timeoutMs = 5000

@@ -14,7 +14,7 @@ export interface AuditEvent {
   readonly requestId?: string
   readonly method?: string
   readonly operation?: string
-  /** As the request spells it; of a change to several, all of them, with commas between. */
+  /** Spelled as in the request; of a change to several, all of them, with commas between. */
   readonly application?: string
   /** What it is about: values of the path by name, of a change also what its query and body name. */
   readonly resource?: Readonly<Record<string, string>> | undefined

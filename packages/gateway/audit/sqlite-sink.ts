@@ -71,7 +71,7 @@ class SqliteSink implements AuditSink {
   readonly #file: string
   readonly #commits: GroupCommit
   readonly #insert: StatementSync
-  /** Of the batch that waits for the disk. */
+  /** Rejects the batch that waits for the disk. */
   #fail: ((failure: Error) => void) | undefined
   #head: ChainHead
 

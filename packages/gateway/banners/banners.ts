@@ -80,7 +80,7 @@ export class Banners {
     this.#options = options
   }
 
-  /** Those to show now. A store that cannot be asked leaves the last list. */
+  /** Banners to show now. A store that cannot be asked leaves the last list. */
   async active(): Promise<Banner[]> {
     const { settings, log, now } = this.#options
     if (!settings.enabled) return []

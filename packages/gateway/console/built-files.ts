@@ -9,7 +9,7 @@ export interface Manifest {
   readonly theme: string
   readonly script: string
   readonly style: string
-  /** Of the style. */
+  /** Font of the style. */
   readonly font: string
   readonly preload: readonly string[]
   /** Every file, with its media type and the codings in which it lies beside itself. */

@@ -18,7 +18,7 @@ interface BoundSettings {
   readonly prefix: 'http' | 'http.openPaths'
 }
 
-/** As much of every body is not counted: small ones are read however many large ones are held. */
+/** Bytes of each body that do not count: small ones are read however many large ones are held. */
 export const uncountedBytes = 64 * 1024
 
 /** Gives the bounds of one body; what it holds is given back when its answer is over. */

@@ -101,7 +101,7 @@ const idleCheckMs = 50
 const calmShare = 0.9
 /** A client may take so many times `http.writeTimeout` for what may be a write under way. */
 const unsureStalls = 5
-/** With TLS, an address may have so many times the connections that it may have, those in handshakes included. */
+/** Times its usual bound that an address may have over TLS, handshakes included. */
 const handshakeFactor = 2
 /** Several times the body that is accepted by default: a client that has somewhat too much to send sees why. */
 const maxLingerBytes = 64 * 1024 * 1024

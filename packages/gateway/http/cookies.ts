@@ -6,7 +6,7 @@ export interface Cookie {
   readonly value: string
 }
 
-/** Those of a `Cookie` header whose names fit, in the order in which the browser sends them. Never fails: nonsense is left out. */
+/** Cookies of a `Cookie` header whose names fit, in the browser's order. Never fails: nonsense is left out. */
 export function readCookies(header: string | undefined, fits: (name: string) => boolean): Cookie[] {
   const found: Cookie[] = []
   for (const pair of header?.split(';') ?? []) {

@@ -167,7 +167,7 @@ export class Overload {
     return this.#running + this.waiting < this.#settings.maxRequests
   }
 
-  /** Those of strangers leave room for users, however long they wait. */
+  /** Requests of strangers leave room for users, however long they wait. */
   #hasRoomIn(queue: Waiting[]): boolean {
     return queue !== this.#strangers || queue.length < this.#settings.maxRequests * maxStrangerShare
   }

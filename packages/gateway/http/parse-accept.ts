@@ -39,7 +39,7 @@ export function yamlTypeFor(header = ''): string {
 }
 
 interface Judged {
-  /** As far as a format is named: 0 by none, 1 by every type, 2 by a kind of types, 3 by itself. */
+  /** 0: no format is named, 1: every type, 2: a kind of types, 3: the type itself. */
   readonly specificity: number
   readonly weight: number
 }

@@ -6,7 +6,7 @@ const intervalMs = 60_000
 /** Beyond so many different ones in an interval, only the number is kept: many callers must not fill the disk either. */
 const maxDifferent = 200
 
-/** As many changes of one network without login have records of their own in an interval, such as deliveries of webhooks. */
+/** Changes without login, such as webhooks, of one network and interval that have records of their own. */
 const maxOwnRecords = 60
 
 interface Repetition {

@@ -71,7 +71,7 @@ export class RequestState {
   streamBeganAtMs?: number
   /** Headers of the client that are passed on to services because the configuration names them. */
   passedOn?: Readonly<Record<string, string>>
-  /** Those of all requests without Origin; `answerHeaders` win over them. */
+  /** CORS headers of all requests without Origin; `answerHeaders` win over them. */
   corsHeaders?: Readonly<Record<string, string>>
   /** Headers of the answer that steps have decided on: cookies, CORS. Sent on every answer, streamed ones included. */
   readonly answerHeaders: Record<string, string | string[]> = {}

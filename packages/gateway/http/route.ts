@@ -1,7 +1,7 @@
 /** The purpose of a request, known as soon as it has arrived, also when it is refused. */
 
 export interface Route {
-  /** As routers write it: `/applications/:application`. */
+  /** Pattern of routers: `/applications/:application`. */
   readonly url: string
   /** Id of the operation; undefined for what a login method serves. */
   readonly operation?: string

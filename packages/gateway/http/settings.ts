@@ -35,7 +35,7 @@ const privateAddresses = [
 
 /** Kubernetes and balancers take a few seconds to turn away from a replica. */
 const usualDrainMs = 5000
-/** As far as a timer reaches, less what is added to some of these times. A longer timer would fire at once. */
+/** Longest timer, less what is added to some of these times. A longer one would fire at once. */
 const maxTimerMs = 2_147_000_000
 const timer = duration('ms').transform((ms) => Math.min(ms, maxTimerMs))
 
@@ -309,7 +309,7 @@ function toBodies({ bodies, openBodies }: HttpValues): BodySettings {
   }
 }
 
-/** As in Spring, naming a header of the proxy is enough to have it believed. */
+/** Like in Spring, naming a header of the proxy is enough to have it believed. */
 function toOrigin(
   values: HttpValues,
   report: SettingsReport,

@@ -1,7 +1,7 @@
 /** Input that has arrived, and waits in the system for its turn. */
 import { setImmediate as endOfIteration } from 'node:timers/promises'
 
-/** As many connections wait at a port, as far as the system allows; a client beyond them tries again after seconds. */
+/** Connections that wait at a port, if the system allows; a client beyond them tries again after seconds. */
 export const maxUnaccepted = 4096
 
 /**

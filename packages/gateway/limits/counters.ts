@@ -32,7 +32,7 @@ export function costIn(count: Count, cost: number): number {
   return Math.min(cost, Math.max(count.capacity, 1))
 }
 
-/** Beyond that the oldest windows are forgotten, so that a crowd of callers costs bounded memory. */
+/** Beyond it the oldest windows are forgotten, so that many callers cost bounded memory. */
 const maxWindows = 50_000
 
 interface Window {

@@ -8,7 +8,7 @@ interface CompletedLoginsOptions {
   now: () => number
 }
 
-/** As long as the cookie of a login counts. */
+/** The cookie of a login counts as long. */
 const completedMs = 60 * 60_000
 /** Longer than a provider is waited for. */
 const begunMs = 60_000

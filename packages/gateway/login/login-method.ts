@@ -58,7 +58,7 @@ export interface CurrentUser {
 }
 
 export interface LoginMethod {
-  /** As in `User.method`: `form`, `ldap`, `oauth2`, `saml`, `x509`, `iap`, `header`, `token`. */
+  /** See `User.method`: `form`, `ldap`, `oauth2`, `saml`, `x509`, `iap`, `header`, `token`. */
   readonly name: string
   /**
    * People log in with a browser, and a session follows. Only one such method may be active. Credentials of the others, such as tokens

@@ -52,7 +52,7 @@ export class LoopBreaker {
     this.#options = options
   }
 
-  /** To be asked when a login is about to begin; undefined when it may. */
+  /** Called when a login is about to begin; undefined: it may. */
   check(request: FastifyRequest): Loop | undefined {
     if (!startPath.test(request.state.path)) return undefined
     const query = queryOf(request.url)

@@ -23,7 +23,7 @@ import type { CertificateTrust } from './x509/verify-certificate.ts'
 
 export interface LoginMethodType<Settings extends MethodSettings = MethodSettings> {
   readonly name: string
-  /** As messages call it: `LDAP`, `a trusted header`. */
+  /** Name in messages: `LDAP`, `a trusted header`. */
   readonly title: string
   /** `page` logs users in with a browser, `proxy` believes something in front; at most one of each may be active. */
   readonly kind: MethodKind

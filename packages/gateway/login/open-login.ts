@@ -364,7 +364,7 @@ export class Login implements LoginEnding {
     )
   }
 
-  /** Before the gateway listens. @throws {GatewayError} BAD_ARGUMENT for the first administrator */
+  /** Runs before the gateway listens. @throws {GatewayError} BAD_ARGUMENT for the first administrator */
   async prepareStart(): Promise<Required<StartSteps>> {
     const prepared = await Promise.all(this.#methods.map((method) => method.prepareStart?.()))
     return {

@@ -84,7 +84,7 @@ export type Demand =
   | {
       readonly kind: 'filter'
       readonly by: readonly FilterField[]
-      /** That has done it, whatever else the gateway checks for it. */
+      /** Service that has filtered, whatever else the gateway checks for it. */
       readonly filteredAt?: ServiceName
     }
 

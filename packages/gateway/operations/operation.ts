@@ -59,7 +59,7 @@ export interface Operation {
    */
   readonly shared?: 'rights' | 'never'
   readonly success?: number
-  /** As how many requests one counts for the rate limit, 1 unless given. See the classes in docs/guides/limits.md. */
+  /** Requests that one counts as for the rate limit, 1 unless given. See the classes in docs/guides/limits.md. */
   readonly cost?: number
   /**
    * Documents the answer and never filters it; `nothing` makes the answer empty. What a service answers must be an object or a
@@ -110,7 +110,7 @@ export interface ForwardRule {
 }
 
 export interface OperationRequest {
-  /** As the client sent it: HEAD finds the operation of GET. */
+  /** Method of the client: HEAD finds the operation of GET. */
   readonly method: string
   readonly path: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, QueryValue>>

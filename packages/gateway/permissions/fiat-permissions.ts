@@ -52,7 +52,7 @@ interface CachedView {
 const reportIntervalMs = 2000
 /** A logout is over for the user before the permission service has taken note of it. */
 const logoutWaitMs = 500
-/** Those who start a synchronisation learn its outcome if it is known this soon. */
+/** Who starts a synchronisation learns its outcome if it is known this soon. */
 const syncAnswerMs = 700
 
 const always: LoginReport = { call: 'roles', attempts: 1 }

@@ -14,7 +14,7 @@ export function permissionDenied(need: Need, view?: PermissionView): GatewayErro
   return new GatewayError('PERMISSION_DENIED', message, { missing: describeNeed(need) })
 }
 
-/** For what belongs to no application and no account. */
+/** Error for what belongs to no application and no account. */
 export function readsOnly(): GatewayError {
   const message = `You may not do this: it belongs to no application or account that names a role of yours. ${readerAdvice}.`
   return new GatewayError('PERMISSION_DENIED', message)

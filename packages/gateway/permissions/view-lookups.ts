@@ -58,7 +58,7 @@ const longestQuestionMs = 300_000
 
 export class ViewLookups {
   readonly #options: ViewLookupOptions
-  /** Those without outcome, by user id. */
+  /** Lookups without outcome, by user id. */
   readonly #lookups = new Map<string, Lookup>()
   readonly #timeoutMs: number
   readonly #momentMs: number

@@ -7,7 +7,7 @@ const initial = 10 * price
 const refillPerSecond = price
 
 export class RetryBudget {
-  /** In calls. */
+  /** Calls that may be repeated. */
   #saved = initial
   #refilledAtMs = 0
 

@@ -56,7 +56,7 @@ export interface UpstreamSurroundings {
   /** A call is repeated, or would have been if the budget of the service allowed it. */
   onRetry?: ((service: ServiceName, result: 'retried' | 'over-budget') => void) | undefined
   onCircuit?: ((change: CircuitChange) => void) | undefined
-  /** Which of several addresses the embedded back ends have at present; undefined while none serves. */
+  /** Present address of the embedded back ends; undefined while none serves. */
   embeddedUrl?: (() => string | undefined) | undefined
 }
 
@@ -82,7 +82,7 @@ const maxRetryDelayMs = 50
 /** A service that comes back restarts within two seconds, and its standby takes a lease within twelve. */
 const comebackMs = 20_000
 const comebackDelayMs = 50
-/** To connect with one that may be elsewhere, too: its machine may be gone. */
+/** Bound of a connection to one that may be elsewhere, too: its machine may be gone. */
 const comebackConnectMs = 1000
 
 interface CallFailure {

@@ -472,6 +472,6 @@ export const AppFileSchema = z
     description: 'What an application is: its services, hosts, databases and environments.',
   })
 
-/** As it is written, with durations in milliseconds, sizes in bytes, and short forms as maps. */
+/** File with durations in milliseconds, sizes in bytes, and short forms as maps. */
 export type AppFile = z.output<typeof AppFileSchema>
 export type Attachment = z.output<typeof AttachmentFields>

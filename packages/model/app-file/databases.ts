@@ -11,7 +11,7 @@ const schemes: Readonly<Record<AttachmentHere['type'], string>> = {
   valkey: 'redis',
 }
 
-/** Of the password, among the secrets of the application. */
+/** Name of the password among the secrets of the application. */
 export function passwordSecretOf(
   { environment }: Pick<AppHere, 'environment'>,
   name: string,

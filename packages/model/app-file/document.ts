@@ -31,13 +31,13 @@ export interface ReadDocument {
   /** Undefined where the text is no YAML, or its aliases expand to too much; a repeated key has its first value. */
   readonly value: unknown
   readonly problems: readonly DocumentProblem[]
-  /** Of the key with this path, or of the nearest one around it. */
+  /** Place of the key with this path, or of the nearest one around it. */
   placeOf(path: readonly PropertyKey[]): Place
 }
 
 const maxBytes = 256 * 1024
 const maxAliases = 100
-/** Also in `isTooDeep`. */
+/** Bound of `isTooDeep`, too. */
 const maxDepth = 32
 /** An alias counts with all that it expands to. */
 const maxValues = 20_000

@@ -68,7 +68,7 @@ export interface AttachmentHere {
   /** Five fields, or off. */
   readonly backup: string
   readonly keep: number
-  /** With the address, such as DATABASE_URL. */
+  /** Variable with the address, such as DATABASE_URL. */
   readonly variable: string
   readonly persistence: 'everysec' | 'always'
   readonly asCache: boolean

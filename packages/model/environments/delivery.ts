@@ -79,7 +79,6 @@ export interface DeliveryFigures {
 
 /** Stages that make what serves; others contain them. */
 export const deploymentTypes = ['createServerGroup', 'cloneServerGroup', 'deployManifest']
-/** Of stages that roll back one thing. */
 export const singleRollbackTypes = ['rollbackServerGroup', 'undoRolloutManifest']
 export const rollbackTypes = [...singleRollbackTypes, 'rollbackCluster']
 const deployingTypes = /^(?:deploy|createServerGroup|cloneServerGroup|deployManifest|promote)/i

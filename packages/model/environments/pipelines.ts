@@ -86,7 +86,7 @@ const toCommit = shape({
   url: [textOf, 'compareUrl'],
 })
 
-/** Of other sources, most of it may be unknown. */
+/** Sources other than Git leave most of it unknown. */
 export type Commit = Pick<ShapeOf<typeof toCommit>, 'sha'> & Partial<ShapeOf<typeof toCommit>>
 
 const toScm = shape({ scm: list(toCommit) })
@@ -121,13 +121,13 @@ const toOwnTrigger = shape({
   user: textOf,
   hash: textOf,
   branch: textOf,
-  /** Of an uploaded folder. */
+  /** Commit of an uploaded folder. */
   commit: (value) => (isObject(value) ? toCommit(value) : undefined),
 })
 const toParent = shape({ parent: [shape({ trigger: (value) => value }), 'parentExecution'] })
 
 interface RunTrigger extends ShapeOf<typeof toOwnTrigger> {
-  /** That of the run which has started this one. */
+  /** Trigger of the run that has started this one. */
   readonly parent: RunTrigger | undefined
 }
 
@@ -199,11 +199,11 @@ const toStage = shape({
     judgmentComment: textOf,
     lastModifiedBy: textOf,
     canaryScore: numberOf,
-    /** Of a canary. */
+    /** Id of a canary's analysis. */
     analysis: [textOf, 'canaryPipelineExecutionId'],
-    /** Of a promotion that has found what it promotes. */
+    /** Set once a promotion has found what it promotes. */
     promotion: shape({ to: textOf, version: textOf, stages: list(toPlanned) }),
-    /** Of a stage "deploy". */
+    /** Clusters of a stage "deploy". */
     clusters: objectsOf,
     waitsFor: [textOf, 'waiting.for'],
   }),

@@ -7,7 +7,7 @@ import { labelOf } from './images.ts'
 import type { BuildReference, Commit } from './pipelines.ts'
 
 export interface Version {
-  /** As it is deployed. */
+  /** Reference as deployed. */
   readonly image: string
   /** Its tag, else the beginning of its digest, else its name. */
   readonly label: string
@@ -32,7 +32,7 @@ export interface RunningCluster {
   readonly cluster: string
   /** Canary or baseline, which runs beside what the environment runs. */
   readonly isCanary: boolean
-  /** Those that serve; where none does, the newest. The newest first. */
+  /** Server groups that serve, else the newest. The newest first. */
   readonly serverGroups: readonly Group[]
   /** All of them. */
   readonly all: readonly Group[]
@@ -46,7 +46,7 @@ export interface RunningCluster {
 
 export interface Running {
   readonly clusters: readonly RunningCluster[]
-  /** Those that serve, without canaries; where none does, all. The newest first. */
+  /** Clusters that serve, without canaries; where none does, all. The newest first. */
   readonly serving: readonly RunningCluster[]
   /** The newest first. */
   readonly versions: readonly Version[]
@@ -95,11 +95,11 @@ const toFields = shape({
 
 /** A server group. */
 export interface Group extends ShapeOf<typeof toFields> {
-  /** As its provider says; undefined: it does not. */
+  /** Says the provider; undefined: it does not. */
   readonly hasServed: boolean | undefined
   readonly total: number
   readonly up: number
-  /** As clients have it. */
+  /** Record for clients. */
   readonly view: JsonObject
 }
 
@@ -226,13 +226,13 @@ function toCluster(all: readonly Group[]): RunningCluster[] {
   ]
 }
 
-/** Of what a rollback has started again, the best that is known. */
+/** The best that is known of what a rollback has started again. */
 function firstLaunch({ instances }: Group): number | undefined {
   const launches = instances.flatMap(({ launchTime }) => launchTime ?? [])
   return launches.length === 0 ? undefined : Math.min(...launches)
 }
 
-/** By the word that the last part of its name is. */
+/** Tells by the last part of its name. */
 function isCanary({ moniker, name }: Group): boolean {
   const detail = moniker.detail ?? parseMoniker(name).detail
   return ['canary', 'baseline'].includes(detail?.split('-').at(-1) ?? '')

@@ -22,7 +22,7 @@ export function referenceOf(instance: JsonObject): unknown {
 }
 
 export interface StoredTemplate {
-  /** With the tag or digest that the reference may carry. */
+  /** Includes the tag or digest that the reference may carry. */
   readonly name: string
   readonly id: string
   readonly tag?: string

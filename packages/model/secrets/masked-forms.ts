@@ -90,7 +90,7 @@ function urlForms(text: string): string[] {
   ])
 }
 
-/** As `set -x` and `printf %q` of shells write it. */
+/** Forms of shells, in `set -x` and `printf %q`. */
 function shellForms(text: string): string[] {
   const dollar = text
     .replaceAll(/[\\']/g, '\\$&')
@@ -107,7 +107,7 @@ function shellForms(text: string): string[] {
   ]
 }
 
-/** As Python and other languages show a text, and its bytes. */
+/** Forms of Python and other languages, for a text and its bytes. */
 function literalForms(text: string): string[] {
   const json = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
   const ascii = each(/[^\0-\x7f]/g, (found) =>

@@ -7,7 +7,7 @@ import { mask } from './secret-names.ts'
 const minLineLength = 8
 /** Line breaks and colours that may stand in what is held back, besides one for each of its bytes. */
 const spareBytes = 1024
-/** With the indentation of the next line; and colours, of which the end may not have arrived. */
+/** Line breaks with the next indentation; and colours, of which the end may not have arrived. */
 const layout = /[\r\n][ \t\r\n]*|(?![\r\n\t])\p{Cc}(?:\[[0-?]*[ -/]*(?:[@-~]|$)|$)/gu
 
 /** What is masked: the values in all known forms, and the lines of those that have several; longest first. */

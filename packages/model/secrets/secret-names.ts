@@ -30,7 +30,7 @@ export function looksSecretHeader(name: string): boolean {
   return !openHeader.test(name) && (secretHeader.test(name) || looksSecret(name))
 }
 
-/** By such a field of its payload, the sender of an event shows that it is the one. */
+/** Whether the sender of an event proves itself by such a field of its payload. */
 export function provesSender(name: string): boolean {
   return looksSecret(name) || /signature/i.test(name)
 }

@@ -86,7 +86,7 @@ interface FieldContext {
   readonly complete: boolean
   /** A required field is missing that stands there under a misspelt name. */
   readonly rejectsMisspelt: boolean
-  /** With its final dot; empty for the stage itself. */
+  /** Ends with a dot; empty for the stage itself. */
   readonly path: string
 }
 

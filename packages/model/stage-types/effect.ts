@@ -33,7 +33,7 @@ export interface Effect {
   readonly source?: string
   /** Instances of one that is created or resized. */
   readonly desired?: number
-  /** Of the traffic; of one that is disabled, of its instances. */
+  /** Share of the traffic, or of the instances that are disabled. */
   readonly percent?: number
   /** When it was over, unless that is the end of the stage. */
   readonly atMs?: number
@@ -96,7 +96,7 @@ const toFields = shape({
   ],
 })
 
-/** Those that the engine has written; without any, such as in Orca's executions, what type and context say. */
+/** Effects that the engine has written; without any, such as in Orca's executions, what type and context say. */
 export function effectsOf({ type, context, tasks }: StageView): readonly Effect[] {
   const kind = kinds[type]
   const { [effectsKey]: written } = context

@@ -107,7 +107,7 @@ const registry = [
   constraints,
 ]
 
-/** Those that this gateway and its event service know. */
+/** Types that this gateway and its event service know. */
 export const triggerTypes = [
   triggerType('cron', 'Schedule', 'At times of a cron expression.', [
     cron('cronExpression', cronHelp, required),

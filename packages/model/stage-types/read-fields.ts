@@ -33,7 +33,7 @@ type MembersOf<F extends Field> = F extends { readonly fields: infer M extends r
     : ValuesOf<M>
   : JsonObject
 
-/** Those that are there without anybody having set them. */
+/** Fields that exist without anybody having set them. */
 type IsThere<F extends Field> = F extends {
   readonly kind: 'flag' | 'texts' | 'objects' | 'object' | 'map'
 }

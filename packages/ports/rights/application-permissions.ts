@@ -4,7 +4,7 @@ import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
 import { z } from 'zod'
 
-/** As Fiat stores at most. */
+/** Bound of Fiat's store. */
 const maxRoleLength = 255
 const roles = z.array(z.string().max(maxRoleLength)).nullish()
 const grants = { READ: roles, WRITE: roles, EXECUTE: roles, CREATE: roles }

@@ -67,7 +67,7 @@ function fileOf(coordinates: MavenCoordinates, version: string, fileVersion = ve
 interface MavenMetadata {
   readonly release: string | undefined
   readonly latest: string | undefined
-  /** As they were deployed, the newest last. */
+  /** In the order of deployment, newest last. */
   readonly versions: readonly string[]
 }
 

@@ -53,7 +53,7 @@ interface RegistryToken {
 
 const mostTokens = 200
 const maxLifetimeS = 3600
-/** As the protocol has it, for tokens that do not say how long they live. */
+/** Lifetime by the protocol, for tokens that do not say theirs. */
 const defaultLifetimeS = 60
 /** A token is used no more this short before its end. */
 const reserveS = 10

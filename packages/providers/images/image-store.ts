@@ -69,7 +69,7 @@ interface ImageStoreOptions {
 interface UploadOptions {
   /** `sha256:` and the expected hash of the archive's bytes; undefined: not checked. */
   readonly digest: string | undefined
-  /** In which it waits until it is unpacked. */
+  /** Queue in which it waits until it is unpacked. */
   readonly line: WorkLine
 }
 

@@ -14,7 +14,7 @@ import type { UnpackBounds } from './unpack.ts'
 
 export interface UnpackOrder {
   readonly bounds: UnpackBounds
-  /** Of a template: what the `fairlead-image.yml` of the archive does not say itself. JSON. */
+  /** JSON of a template, for what the archive's `fairlead-image.yml` does not say itself. */
   readonly imageFile?: string
 }
 
@@ -24,7 +24,7 @@ export type UnpackReport =
 
 /** Enough for the names of as many files as an image may have. */
 const memoryMegabytes = 512
-/** With what Node needs besides. */
+/** Includes what Node needs besides. */
 const memoryBytes = 3 * memoryMegabytes * 1024 * 1024
 
 /**

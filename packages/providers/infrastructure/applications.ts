@@ -171,7 +171,7 @@ function listedValues(request: Asked, name: string): string[] | undefined {
   return values.length === 0 ? undefined : values.flatMap((value) => value.split(','))
 }
 
-/** Those named after the application, and those that its server groups use. */
+/** Load balancers named after the application, and those that its server groups use. */
 export function balancersOfApplication(
   application: string,
   groups: readonly ServerGroup[],

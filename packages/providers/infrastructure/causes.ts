@@ -33,7 +33,7 @@ export function endingOfInstance({ health }: Instance): Ending {
   }
 }
 
-/** Of a job that has failed; where pods do its work, of the latest. @throws as the provider does */
+/** Why a job failed; from the latest of its pods, where it has some. @throws as the provider does */
 export function findJobCause(provider: CloudProvider, job: Job): Promise<Cause | undefined> {
   const pod = scalarOf(job.details['mostRecentPodName'])
   const id = pod === undefined ? job.id : `pod ${pod}`

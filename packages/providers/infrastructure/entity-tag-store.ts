@@ -53,7 +53,7 @@ interface Tagged {
   readonly entityRef?: unknown
 }
 
-/** As clients read them. */
+/** Record for clients. */
 export interface EntityTags {
   readonly id: string
   readonly idPattern: string

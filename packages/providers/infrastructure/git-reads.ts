@@ -36,7 +36,7 @@ export async function gitRefs(
   return digest === known ? { digest } : { digest, refs }
 }
 
-/** At each start and poll: triggers that needed them may be gone. */
+/** Runs at each start and poll: triggers that needed them may be gone. */
 export function removeUnusedMirrors(context: BackendContext): void {
   const { mirrors } = readers(context)
   mirrors

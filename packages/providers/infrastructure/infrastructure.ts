@@ -54,7 +54,7 @@ const tables: readonly (readonly InfrastructureRoute[])[] = [
   versionRoutes,
 ]
 
-/** Those whose answers come from accounts. */
+/** Routes whose answers come from accounts. */
 const agingTables: ReadonlySet<unknown> = new Set([
   applicationRoutes,
   clusterRoutes,

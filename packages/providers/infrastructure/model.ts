@@ -90,7 +90,7 @@ export type HealthState =
   | 'Succeeded'
   | 'Failed'
 
-/** Whose a resource is: READ and WRITE on its account, and on each of its applications, decide. */
+/** Owners of a resource: READ and WRITE on its account, and on each of its applications, decide. */
 export interface Owned {
   readonly account: string
   /** Without an application, nothing claims the resource: no application shows or counts it. */
@@ -185,14 +185,14 @@ export interface LoadBalancer extends Owned {
   readonly vpcId: string | undefined
   readonly loadBalancerType: string
   readonly securityGroups: readonly string[]
-  /** With the instances of them that belong to this load balancer. */
+  /** Server groups, with the instances that belong to this load balancer. */
   readonly serverGroups: readonly LoadBalancerServerGroup[]
   readonly details: JsonObject
 }
 
 export interface LoadBalancerServerGroup {
   readonly name: string
-  /** Whose it is: a load balancer may have server groups of other applications behind it. */
+  /** Its own owners: there may be server groups of other applications behind it. */
   readonly owned: Owned
   readonly isDisabled: boolean
   /** Its share of the requests; undefined: the server groups without one divide the rest. */

@@ -50,13 +50,13 @@ export interface CloudProvider extends ProviderHandle {
   /** What was asked of an account, unless that is found to be away. @throws {PortError} 503 then, within a second */
   bounded?<T>(account: string, asked: Promise<T>): Promise<T>
   serverGroups(application?: string): readonly ServerGroup[]
-  /** Those of all applications, as far as they are known without a remote API; undefined where all are. */
+  /** Server groups of all applications that are known without a remote API; undefined where all are. */
   knownServerGroups?(): readonly ServerGroup[]
   serverGroup(account: string, region: string, name: string): ServerGroup | undefined
   loadBalancers(): readonly LoadBalancer[]
   securityGroups(): readonly SecurityGroup[]
   instance(account: string, region: string, id: string): Instance | undefined
-  /** Whose an instance is that nothing claims in the lists, which may not have its controller. */
+  /** Owners of an instance that nothing claims in the lists, which may not have its controller. */
   ownerOfInstance?(account: string, region: string, id: string): Promise<Owned | undefined>
   /**
    * Whose a resource is by its name, for entity tags, which have nothing else; undefined: the name belongs to no application.
@@ -118,7 +118,7 @@ export interface CloudProvider extends ProviderHandle {
 }
 
 export interface ConsoleView extends Partial<Omit<ConsolePart, 'output'>> {
-  /** Whose output it is, where lists do not know; never part of the answer. */
+  /** Owners of the output, where lists do not know; never part of the answer. */
   readonly owned?: Owned
   /** By container where an instance has several. */
   readonly output: string | readonly { readonly name: string; readonly output: string }[]

@@ -75,7 +75,7 @@ const findImages: RouteHandler = async (request, infrastructure) => {
   )
 }
 
-/** With the accounts that the caller may read; nothing of an image that only others have. */
+/** Lists the accounts that the caller may read; nothing of an image that only others have. */
 export function readableImage(image: JsonObject, access: Access): JsonObject[] {
   const accounts = textsOf(image['accounts']).filter((account) =>
     access.mayOnAccount(account, 'READ'),

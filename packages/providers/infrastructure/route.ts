@@ -26,7 +26,7 @@ export interface EmbeddedInfrastructure {
 
 export interface InfrastructureRoute {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** With `:name` for path values and a final `*` for the rest of the path. */
+  /** Has `:name` for path values and a final `*` for the rest of the path. */
   path: string
   /** Path values that name what the caller must be allowed to read: checked before anything else. */
   reads?: readonly ('application' | 'account')[] | undefined

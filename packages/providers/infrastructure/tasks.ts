@@ -242,7 +242,7 @@ export class Tasks {
     }
   }
 
-  /** As it was last recorded; undefined while that cannot be read. */
+  /** Last record; undefined while that cannot be read. */
   #stored(id: string): OperationTask | undefined {
     try {
       return this.#statements.get.all(id).map(toTask)[0]

@@ -78,7 +78,7 @@ const written = new WeakMap<
   { readonly instances: readonly Instance[]; readonly json: string }
 >()
 
-/** As lists of an application have it, as JSON. It is written again only where the server group or its list of instances is another one. */
+/** JSON for lists of an application. It is written again only for another server group or list of instances. */
 export function writeServerGroupSummary(group: ServerGroup, nowMs: number): string {
   const { instances } = group
   const before = written.get(group)

@@ -144,7 +144,7 @@ export class OpenKubernetesAccount implements KubernetesAccount {
     if (this.settings.watch === 'always') this.#need(() => true)
   }
 
-  /** As clients see it. Nothing of the kubeconfig is part of it. */
+  /** View for clients. Nothing of the kubeconfig is part of it. */
   get view(): Account {
     const { name, environment, accountType, apps, namespaces } = this.settings
     const { absence } = this

@@ -19,7 +19,7 @@ export async function loadIgnored(
 
 export const healthAnnotation = 'health.fairlead.io/rule'
 
-/** Of the object's annotation, then of its application; undefined: none. */
+/** Rule of the object's annotation, then that of its application. */
 export async function loadHealthRules(
   parts: KubernetesParts,
   object: KubeObject,

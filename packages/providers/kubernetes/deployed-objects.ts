@@ -22,7 +22,7 @@ export const deployedMigrations: readonly string[] = [
 export interface ObjectName {
   /** Empty for cluster-wide objects. */
   readonly namespace: string
-  /** As `printKind` has it. */
+  /** Form of `printKind`. */
   readonly kind: string
   readonly name: string
 }
@@ -31,7 +31,6 @@ export interface DeployedName extends ObjectName {
   readonly apiVersion: string
 }
 
-/** Of one account. */
 export class DeployedObjects {
   readonly #account: string
   readonly #put: StatementSync
@@ -75,7 +74,7 @@ export class DeployedObjects {
     this.#put.run(this.#account, application, namespace, kind, name, object.apiVersion, uid)
   }
 
-  /** With what goes with it. */
+  /** Forgets the object and what goes with it. */
   forget(object: KubeObject): void {
     const kind = printKind(kindOfManifest(object))
     const { name, namespace = '', uid = '' } = object.metadata

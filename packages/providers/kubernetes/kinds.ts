@@ -13,7 +13,7 @@ export const spinnakerKinds = [
 export type SpinnakerKind = (typeof spinnakerKinds)[number]
 
 export interface Kind {
-  /** As answers spell it: `replicaSet`, and `Widget.example.test` where it is not built in. */
+  /** Spelling in answers: `replicaSet`, and `Widget.example.test` where it is not built in. */
   readonly name: string
   readonly spinnakerKind: SpinnakerKind
   readonly isNamespaced: boolean

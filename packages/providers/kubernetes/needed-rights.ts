@@ -261,7 +261,7 @@ async function checkRights(
   ]
 }
 
-/** As the API server knows Fairlead. */
+/** Fairlead's name on the API server. */
 async function loadUserName(client: KubeClient): Promise<string> {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
   const answer = await client

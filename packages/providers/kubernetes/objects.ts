@@ -116,7 +116,7 @@ export const toHead = shape({
 
 const toConditioned = shape({ status: shape({ conditions: toConditions }) })
 
-/** Of an object of any kind; pods and workloads that are read have theirs in their status. */
+/** For any kind; pods and workloads that are read have theirs in their status. */
 export function conditionOf(object: JsonObject, type: string): Condition | undefined {
   return conditionIn(toConditioned(object).status.conditions, type)
 }

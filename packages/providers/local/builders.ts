@@ -11,7 +11,7 @@ import type { OperationParts } from './operations/parts.ts'
 import { toProgram } from './program.ts'
 import { ProgramSecrets, sealEnvironment } from './program-secrets.ts'
 
-/** Beside its bounds, a builder takes what it needs; this is no instance type of the configuration. */
+/** Limits a builder by its own bounds only; it is no instance type of the configuration. */
 const unlimited = 'build'
 const stopSeconds = 5
 const logBytes = 1024 * 1024

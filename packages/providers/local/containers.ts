@@ -18,7 +18,7 @@ const pullMs = 20 * 60_000
 /** What both read from their environment: where their service, storage and logins are, and proxies. */
 const runtimeVariable =
   /^(PATH|LANG|HOME|TMPDIR|XDG_\w+|DOCKER_\w+|CONTAINERS?_\w+|STORAGE_\w+|REGISTRY_AUTH_FILE|\w+_PROXY)$/i
-/** Those of a user. */
+/** Variables of a user. */
 const ownVariable = /^(HOME|TMPDIR|XDG_\w+)$/
 
 /** An image that a registry may have: named in full, so that no search decides which one is meant. */
@@ -180,7 +180,7 @@ export class Containers {
     }
   }
 
-  /** Also where there is none: its start then says so. */
+  /** Exists also where there is no runtime: its start then says so. */
   toCaller(account: string): RuntimeCaller {
     const user = this.#options.users.of(account)
     const passedOn = Object.entries(process.env).filter(
@@ -219,7 +219,7 @@ export interface ContainerStart {
   readonly mounts: readonly { readonly folder: string; readonly path: string }[]
   /** A folder that it may read, at the same path. */
   readonly readable?: string
-  /** Of the stored image, for a container that wants its files. */
+  /** Content of the stored image, for a container that wants its files. */
   readonly content?: string
   readonly stopMs: number
 }

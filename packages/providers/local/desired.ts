@@ -216,7 +216,7 @@ export interface LocalHost {
   readonly host: string
   readonly application: string
   readonly claimedMs: number
-  /** Of a host that a user has added: gets its requests, beside what load balancers say themselves. */
+  /** Gets the requests of a host that a user has added, beside what load balancers say themselves. */
   readonly loadBalancer?: ResourceKey
 }
 
@@ -339,7 +339,7 @@ export class Desired {
     return [...(this.#owned.get(`group ${placeKey(group)}`)?.values() ?? [])] as LocalInstance[]
   }
 
-  /** Those that count for the capacity: all but the ones that leave. */
+  /** Instances that count for the capacity: all but the ones that leave. */
   stayingInstances(group: ResourceKey): LocalInstance[] {
     return this.instancesOf(group).filter(({ leaving }) => leaving === undefined)
   }

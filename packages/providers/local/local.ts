@@ -269,7 +269,7 @@ export class LocalProvider implements CloudProvider {
     return secretHoldersOf(this.parts.desired)
   }
 
-  /** Of the hosts that get one by ACME; none where no authority is configured. */
+  /** Hosts with a certificate by ACME; none where no authority is configured. */
   hostCertificates(): readonly HostCertificate[] {
     return this.#certificates?.hosts() ?? []
   }

@@ -87,7 +87,7 @@ function settingsOfTools(): string[] {
     .map((name) => join('/etc', name))
 }
 
-/** Those of `PATH`, and of Node, which are not the system's. */
+/** Folders of `PATH`, and of Node, which are not the system's. */
 function programFolders(): string[] {
   const all = [...(process.env['PATH'] ?? '').split(':'), dirname(process.execPath)]
   const folders = all.filter((path) => isAbsolute(path) && !/^\/(?:usr\/|s?bin\/?$)/.test(path))

@@ -28,11 +28,11 @@ export interface GroupProgram {
 }
 
 export interface GroupContainer {
-  /** As it was named. */
+  /** Reference as given. */
   readonly image: string
   /** The same by its digest; an image that no registry has by its id. */
   readonly reference: string
-  /** On which its program listens; undefined: the network of the machine is its own. */
+  /** Port on which its program listens; undefined: the network of the machine is its own. */
   readonly port: number | undefined
   /** Set for a job, in which no program listens. */
   readonly network?: 'own'

@@ -47,7 +47,7 @@ interface PulledImagesOptions {
   readonly log: BackendContext['log']
 }
 
-/** Until images are removed after all, once the runtime could not be asked. */
+/** Pause before images are removed after all, once the runtime could not be asked. */
 const retryMs = 60_000
 
 export class PulledImages {

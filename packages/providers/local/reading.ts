@@ -41,7 +41,7 @@ export function toServerGroup(
   parts: {
     readonly instances: () => readonly Instance[]
     readonly volumes: () => readonly JsonObject[]
-    /** Of a database. */
+    /** Backups of a database. */
     readonly backups: () => readonly string[] | undefined
   },
 ): ServerGroup {

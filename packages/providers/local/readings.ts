@@ -33,7 +33,7 @@ export interface ReadingParts {
   readonly accounts: readonly Pick<LocalAccountSettings, 'name' | 'startLimits'>[]
 }
 
-/** Until one of the first three is another one, everything reads the same. */
+/** Everything reads the same until one of the first three differs. */
 interface ReadingMoment {
   readonly revision: number
   readonly observation: Observation

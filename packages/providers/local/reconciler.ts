@@ -47,7 +47,7 @@ export interface ReconcilerOptions {
 /** Pause after the store refused a step: locked, or its disk is full. */
 const storeRetryMs = 1000
 
-/** As long as the front lets connections of an instance live that is out of service, unless its limits say otherwise. */
+/** Time that the front leaves connections of an instance out of service, unless its limits say otherwise. */
 const hostDrainMs = 300_000
 
 const keptJobs = 100

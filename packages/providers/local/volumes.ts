@@ -21,7 +21,7 @@ function rootOf(dataDir: string, { account, region, name }: ResourceKey): string
   return join(dataDir, volumesFolderName, account, region, parseMoniker(name).cluster ?? name)
 }
 
-/** Whose volumes are wanted: an instance, or a job that runs like one. */
+/** Owner of volumes: an instance, or a job that runs like one. */
 type VolumeOwner = Pick<LocalInstance, 'account' | 'region' | 'ordinal'> & {
   readonly program: Pick<LocalInstance['program'], 'volumes' | 'container' | 'startedFor'>
 }
@@ -130,12 +130,12 @@ export class Volumes {
     }
   }
 
-  /** With their backups. */
+  /** Removes volumes with their backups. */
   async remove(cluster: ResourceKey): Promise<void> {
     await rm(rootOf(this.#options.dataDir, cluster), { recursive: true, force: true })
   }
 
-  /** As the details of a server group show them; sizes follow once they are measured. */
+  /** Details of a server group; sizes follow once they are measured. */
   viewsOf(place: ResourceKey, volumes: readonly Volume[] | undefined): JsonObject[] {
     const root = rootOf(this.#options.dataDir, place)
     return (volumes ?? []).map(({ name, shared, writers }) => {
@@ -173,7 +173,7 @@ export class Volumes {
   }
 }
 
-/** Of the file system, as users without rights see it; undefined: the folder is not there yet. */
+/** Use of the file system, as users without rights see it; undefined: the folder is missing. */
 function diskUsedPercentOf(folder: string): number | undefined {
   try {
     const { blocks, bfree, bavail } = statfsSync(folder)

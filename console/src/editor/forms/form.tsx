@@ -38,7 +38,7 @@ export function group(
   }
 }
 
-/** Beside each other. */
+/** Puts the parts beside each other. */
 export function row(...parts: readonly Part[]): Part {
   return group(parts, (content) => <div class="form-row">{content}</div>)
 }

@@ -259,7 +259,7 @@ const webhookForm = [
   ),
 ]
 
-/** Those that the chosen pipeline declares; others that are set stay in sight. */
+/** Parameters of the chosen pipeline; others that are set stay in sight. */
 function Parameters() {
   const { draft, holder } = useForm()
   const application = scalarOf(holder['application'])

@@ -81,7 +81,7 @@ async function readPlainFile(reference: EngineReference): Promise<Buffer> {
   }
 }
 
-/** With `!k:a.b`, the value at this place of the YAML document that is read; without, the whole of it. */
+/** `!k:a.b` selects this place of the YAML document; without it, all of it counts. */
 function inYaml(read: ReadSecret): ReadSecret {
   return async (reference, places) => {
     const bytes = await read(reference, places)

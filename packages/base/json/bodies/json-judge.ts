@@ -13,9 +13,8 @@ export interface BodyBounds {
   readonly maxValues: number
   /** Levels of a document; `maxJsonDepth` unless given. */
   readonly maxDepth?: number
-  /** As of `JsonLimits`. */
+  /** See `JsonLimits`. */
   readonly keepsNumerals?: boolean
-  /** As of `JsonLimits`. */
   readonly maxTextBytes?: number
   /** The keys of the settings that raise the bounds, for the error. */
   readonly settings: {

@@ -136,7 +136,6 @@ function ownStep(line: Command): BuildStep {
     : step(line.join(' '), line)
 }
 
-/** Of the first service that has one. */
 function firstCommand(services: readonly ServiceValues[]): string | undefined {
   const command = services.find((service) => service.command !== undefined)?.command
   return typeof command === 'string' ? command : command?.map(shellWord).join(' ')

@@ -74,7 +74,7 @@ export type SourceAction = ToolAction | InstallAction | SiteAction | Containerfi
 
 interface ActionOptions {
   readonly source: string
-  /** Of the whole folder, where the image of a site is made. */
+  /** The whole folder, where the image of a site is made. */
   readonly root: string
   readonly env: Readonly<Record<string, string>>
   readonly log: RunnerLog

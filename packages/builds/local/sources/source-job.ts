@@ -26,7 +26,7 @@ const definition: JobDefinition = {
   steps: [],
 }
 
-/** As the catalog of jobs has it. Undefined: it is no such job. */
+/** Job as the catalog lists it. Undefined: it is no such job. */
 export function findSourceJob(name: string) {
   const application = name.startsWith(appBuildPrefix) ? name.slice(appBuildPrefix.length) : ''
   if (!/^[a-z][a-z0-9]{0,49}$/.test(application)) return undefined

@@ -182,7 +182,7 @@ function isKnown(asked: string | undefined, etag: string): boolean {
   return asked.split(',').some((each) => ['*', etag, `W/${etag}`].includes(each.trim()))
 }
 
-/** Of several ranges, and of what is no range of bytes, nothing: the whole file is sent. `none`: it lies behind the end. */
+/** A single range. Undefined for several, or other units: the whole file is sent. `none`: behind the end. */
 function rangeOf(
   asked: string | undefined,
   size: number,

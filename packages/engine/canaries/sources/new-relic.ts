@@ -58,7 +58,7 @@ const Account = z.strictObject({
 })
 type Account = z.infer<typeof Account>
 
-/** As many points as a query may answer with. */
+/** Most that a query may answer with. */
 const mostPoints = 366
 
 const toInsights = shape({

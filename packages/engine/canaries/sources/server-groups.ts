@@ -117,7 +117,7 @@ async function findPlace(context: BackendContext, question: MetricQuestion): Pro
   throw new MetricError(`There is no server group "${name}"${where}.`)
 }
 
-/** Those that the user may see. @throws {MetricError} */
+/** Server groups that the user may see. @throws {MetricError} */
 async function groupsOf(
   context: BackendContext,
   application: string,

@@ -101,7 +101,7 @@ export interface SourceAddress {
   /** For messages. */
   readonly title: string
   readonly baseUrl: string
-  /** With the credentials of the account. */
+  /** Credentials of the account. */
   readonly headers?: () => Promise<Readonly<Record<string, string>>>
 }
 

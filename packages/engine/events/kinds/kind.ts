@@ -4,7 +4,7 @@ import type { Ports } from '@fairlead/ports/ports.ts'
 import type { Event } from '../event.ts'
 import type { Patterns } from '../event-patterns.ts'
 
-/** With which a trigger and an event are compared. */
+/** What a trigger is compared with, besides the event. */
 export interface MatchContext {
   patterns: Patterns
   ports: Pick<Ports, 'builds'>
@@ -23,9 +23,9 @@ export interface TriggerKind {
   declines?(event: Event): string | undefined
   /** Names of what the trigger waits for. Pipelines are stored with them, by the rule of `definitions/marks.ts`. */
   awaits(trigger: JsonObject): readonly (string | undefined)[]
-  /** Names of what the event is about. It concerns the triggers that wait for one of them, */
+  /** Names of what the event is about. It may concern triggers that wait for one of them. */
   about(event: Event): readonly (string | undefined)[]
-  /** and of those, only these. */
+  /** Whether it concerns this one of those triggers. Default: it does. */
   concerns?(trigger: JsonObject, event: Event): boolean
   /** Why the sender or the occasion is not what such a trigger waits for, as a sentence for the event log; undefined: it is. */
   refuses?(trigger: JsonObject, event: Event): string | undefined

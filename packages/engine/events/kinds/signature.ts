@@ -31,7 +31,7 @@ type Proof = (secret: string) => boolean
 /** What a signature with a time may be too old or too new by. */
 const maxClockDifferenceMs = 5 * 60_000
 
-/** With the algorithm before the signature: GitHub, Bitbucket, Gitea. */
+/** Headers with the algorithm before the signature: GitHub, Bitbucket, Gitea. */
 const namedHeaders = ['x-hub-signature-256', 'x-hub-signature']
 /** SHA-256 in hexadecimal digits alone. */
 const plainHeaders = ['x-gitea-signature', 'x-forgejo-signature', 'x-gogs-signature']

@@ -83,7 +83,7 @@ const referredByVersion: ReadonlySet<string> = new Set([
   `${standalone.provider}/image`,
 ])
 
-/** As accounts of the type read it. */
+/** Reference in the form that accounts of the type read. */
 function referenceOf(type: string, name: string, version: string): string {
   return referredByVersion.has(type) ? `${name}:${version}` : name
 }
@@ -101,7 +101,7 @@ interface VersionTrigger {
 interface FoundVersion extends ArtifactName {
   readonly version: string
   readonly digest: string | undefined
-  /** Of the registry. */
+  /** Host of the registry. */
   readonly host: string | undefined
 }
 

@@ -44,7 +44,7 @@ const slackKeys = settings({
 
 interface SlackSettings extends Partial<SettingsOf<typeof slackKeys>> {
   readonly token: string
-  /** Of the API. */
+  /** URL of the API. */
   readonly baseUrl: string
 }
 
@@ -118,7 +118,7 @@ function checkAnswer(text: string): void {
   })
 }
 
-/** As Spinnaker does: what is neither an id nor a name with its mark is the name of a channel. */
+/** Spinnaker's rule: what is neither an id nor a name with its mark is the name of a channel. */
 function toChannel(address: string): string {
   const channel = address.trim()
   return /^[#@]/.test(channel) || /^[CDGU][A-Z0-9]{7,}$/.test(channel) ? channel : `#${channel}`

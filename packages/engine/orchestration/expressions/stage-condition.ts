@@ -17,7 +17,7 @@ import { isList, isMap, isNull, toJsonValue } from './values.ts'
 
 /** A condition and what it came to. */
 interface StageCondition extends JsonObject {
-  /** As the author wrote it. */
+  /** Text of the author. */
   readonly expression: string | boolean
   readonly enabled: boolean
   /** Its value, long ones as shortened text; absent after an error. */

@@ -60,7 +60,7 @@ function faultOf(text: string, isBare: boolean): string | undefined {
   return fault === undefined || isBare ? fault : `stays as it is: ${fault}`
 }
 
-/** Of a tree that may be deep, without a stack frame for each level. */
+/** All nodes of a tree that may be deep, without a stack frame for each level. */
 function nodesOf(root: ExpressionNode): ExpressionNode[] {
   const found: object[] = [root]
   for (const node of found) found.push(...Object.values(node).flat().filter(isObject))
@@ -92,7 +92,7 @@ function ownFault(node: ExpressionNode): string | undefined {
 
 let methodNames: ReadonlySet<string> | undefined
 
-/** Of any value; getters are those of executions and stages. */
+/** Whether any value has the method; getters are those of executions and stages. */
 function isMethod(name: string): boolean {
   methodNames ??= new Set([
     ...Object.values(methods).flatMap((of) => Object.keys(of)),

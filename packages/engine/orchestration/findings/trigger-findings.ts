@@ -223,7 +223,7 @@ function cronProblems(
   return problem === undefined ? [] : [error('cronExpression', problem)]
 }
 
-/** As events of charts are compared. */
+/** Checks ranges by which events of charts are compared. */
 function rangeProblems(trigger: JsonObject): Problem[] {
   const version = String(trigger['version'] ?? '')
   if (isExpression(version) || validRange(version.trim()) !== null) return []

@@ -40,7 +40,7 @@ export function createTurn(
   }
 }
 
-/** Beyond it, what is left is for another step: others must have their turn. */
+/** Expression steps of one turn; the rest waits for another step, so that others have their turn. */
 const mostExpressionSteps = 250_000
 
 export function isSpent(turn: Turn): boolean {

@@ -34,7 +34,7 @@ export function objectAnswer(body: unknown): JsonObject {
 /** How far back lists reach. */
 export const historyMs = 14 * 24 * 3600 * 1000
 
-/** For so long records are read before others have their turn. */
+/** Time for which records are read before others have their turn. */
 const sliceMs = 10
 const chunkCharacters = 64 * 1024
 

@@ -64,7 +64,7 @@ function refusalsOf({ settings: { bakery, script } }: BackendContext): ReadonlyM
   ])
 }
 
-/** Those that the caller may read. */
+/** Webhooks and jobs that the caller may read. */
 async function readablePreconfigured(
   request: FastifyRequest,
   context: BackendContext,

@@ -40,7 +40,7 @@ export function sendViews(
 }
 
 interface RecordKind {
-  /** With the id as `:id`. */
+  /** Has the id as `:id`. */
   readonly path: string
   readonly type: ExecutionType
   /** For messages. */

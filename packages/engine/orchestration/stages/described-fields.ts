@@ -30,7 +30,6 @@ export function describeFieldProblems(
     : [...problems.slice(0, mostProblems), `${more} more fields have problems.`]
 }
 
-/** Of a definition. */
 export const toStageHead = shape({ type: textOf, name: textOf })
 
 export function stageTitleOf(stage: JsonObject, index: number): string {

@@ -127,7 +127,7 @@ interface StageTypeSettings extends Pick<OutsideSettings, 'preconfigured'> {
   readonly script: ScriptSettings
 }
 
-/** With the types that the configuration adds. */
+/** Includes the types that the configuration adds. */
 export function createStageTypes({
   preconfigured,
   manifests,

@@ -177,7 +177,7 @@ export interface TaskResult {
   outputs?: JsonObject
   /** Secrets of another execution from which the result comes. */
   secrets?: readonly string[]
-  /** Of the commits that a build has. */
+  /** Authors of the commits of a build. */
   authors?: readonly CommitAuthor[]
   /** Another execution from which the result comes: who steered that one has steered this one. */
   from?: Execution

@@ -163,7 +163,7 @@ function failed(webhook: JsonObject, message: string): TaskResult {
   return { status: 'TERMINAL', context: { webhook: { ...webhook, error: message }, exception } }
 }
 
-/** Those that would speak for the engine are left out. */
+/** Leaves out headers that would speak for the engine. */
 export function headersOf(customHeaders: JsonObject): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(customHeaders)) {
@@ -385,7 +385,7 @@ type StatusLists = Pick<
   'successStatuses' | 'canceledStatuses' | 'terminalStatuses'
 >
 
-/** Of stages that name none at all. */
+/** Applies to stages that name no status at all. */
 const usualStatuses: StatusLists = {
   successStatuses: 'SUCCEEDED,SUCCESS',
   canceledStatuses: 'CANCELED,CANCELLED',
@@ -451,7 +451,7 @@ function shownAnswer({ status, headers }: OutsideAnswer, body: unknown): JsonObj
   return { statusCode: statusName(status), statusCodeValue: status, body, headers: { ...headers } }
 }
 
-/** As Spring names it: `NOT_FOUND`. */
+/** Spring's name: `NOT_FOUND`. */
 function statusName(status: number): string {
   return (http.STATUS_CODES[status] ?? String(status)).toUpperCase().replace(/[^A-Z0-9]+/g, '_')
 }

@@ -65,12 +65,12 @@ type PreparedPipeline =
 
 /** A definition between two phases. */
 interface Draft {
-  /** As its author wrote it, or as its template gives it. */
+  /** Definition of the author, or of the template. */
   readonly given: JsonObject
   readonly trigger: Trigger
-  /** Of the commits that it begins with. */
+  /** Authors of the commits that it begins with. */
   readonly authors?: readonly CommitAuthor[]
-  /** With references. */
+  /** Stages with references. */
   readonly stages: readonly JsonObject[]
   /** Why parameters are not what their expressions say, as sentences. */
   readonly notices?: readonly string[]
@@ -169,7 +169,7 @@ function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
   return body
 }
 
-/** To which application a run belongs, and of which pipeline it is one, its instance says and never the template. */
+/** The instance, never the template, decides on application and pipeline of a run. */
 async function expandInstance(
   { given }: Draft,
   { caller, sources }: Start,

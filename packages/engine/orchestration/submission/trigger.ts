@@ -17,7 +17,7 @@ import { executionView } from '../execution-view.ts'
 import { type Execution, originOf, type Trigger } from '../model.ts'
 import type { ExecutionStore } from '../store.ts'
 
-/** Of a submission; further members are kept. */
+/** Trigger of a submission; further members are kept. */
 const toTrigger = shape({
   type: or(textOf, 'manual'),
   user: textOf,

@@ -33,7 +33,7 @@ export const guessWindowMs = 15 * 60_000
 export const limits = { pair: 10, browser: 10, network: 100, user: 50 } as const
 /** Counters of each kind that are kept, and users remembered with a network. */
 const maxKept = 50_000
-/** After a login, a network counts as one of the user for so long. */
+/** Time after a login for which a network counts as one of the user. */
 export const knownForMs = 30 * 86_400_000
 
 export interface CounterName {
@@ -135,7 +135,7 @@ class Failures {
     this.#now = now
   }
 
-  /** Until there is room for a failure; 0 when there is. */
+  /** Time until there is room for a failure; 0 when there is. */
   waitMs(key: string): number {
     const emptyAtMs = this.#emptyAtMs(key)
     if (emptyAtMs === undefined) return this.#hasRoom() ? 0 : this.#shareMs
@@ -197,7 +197,7 @@ class Failures {
     return this.#full.size < maxKept
   }
 
-  /** From the front, where those stand that are empty first, or nearly so. */
+  /** Removes from the front, where those are that are empty first, or nearly so. */
   #removeEmpty(): void {
     for (const counters of [this.#full, this.#filling]) {
       for (const [key, { emptyAtMs }] of counters) {

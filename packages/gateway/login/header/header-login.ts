@@ -110,7 +110,7 @@ function refusal(reason: string, message: string): LoginOutcome {
   return { kind: 'refused', reason, error: new GatewayError('CREDENTIALS_REFUSED', message) }
 }
 
-/** As they were sent: among the parsed headers this one has been dropped, because it would be a forgery everywhere else. */
+/** Unparsed headers: this one was dropped from the parsed ones, as it would be forged elsewhere. */
 function readHeaders({ rawHeaders }: IncomingMessage, name: string): string[] {
   const values: string[] = []
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -264,7 +264,7 @@ export class DirectoryLogin {
     return createUser('ldap', renamed || typed, { email: first('mail'), ...names, roles })
   }
 
-  /** As the user; where users may not read themselves, as the manager. */
+  /** Reads as the user; where users may not read themselves, as the manager. */
   async #readEntry(dn: string, connection: DirectoryConnection): Promise<Entry> {
     const found =
       (await this.#readAs((asked) => connection.search(asked), dn)) ??

@@ -34,7 +34,7 @@ const activeDirectoryCodes: Readonly<Record<string, Refusal>> = {
   '775': { reason: 'the account is locked after too many wrong passwords' },
 }
 
-/** As OpenLDAP answers everything but a change of the password: "Operations are restricted to bind/unbind/abandon/StartTLS/modify password". */
+/** OpenLDAP then rejects all but a change of the password: "Operations are restricted to bind/unbind/abandon/StartTLS/modify password". */
 export function hasToChangePassword({ code, message }: { code: number; message: string }): boolean {
   const [, allowed = ''] = message.toLowerCase().split('restricted to ')
   return code === 50 && allowed.includes('modify password')

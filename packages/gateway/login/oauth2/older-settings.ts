@@ -117,7 +117,7 @@ function namesOf(key: string) {
   }
 }
 
-/** As the provider is called in the file, or by the profile that Gate has for it. */
+/** Name of the provider in the file, or of the profile that Gate has for it. */
 function presetName({ provider }: OlderKeys, profiles: readonly string[]): string | undefined {
   if (provider !== undefined)
     return provider.toLowerCase() === 'other' ? undefined : provider.toLowerCase()

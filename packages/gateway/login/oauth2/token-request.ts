@@ -24,7 +24,7 @@ interface TokenRequest {
 
 interface ReceivedTokens {
   readonly accessToken: string
-  /** With the claims that the library has checked; the signature is not. */
+  /** Claims that the library has checked; the signature is not. */
   readonly idToken:
     | { readonly text: string; readonly claims: Readonly<Record<string, unknown>> }
     | undefined

@@ -308,7 +308,7 @@ export class SamlLogin implements LoginMethod {
     return checkResponse(received, expected, trace)
   }
 
-  /** That the request was this browser's and is answered once, and that the assertion is used once. */
+  /** Checks that the request was this browser's and is answered once, and the assertion used once. */
   async #checkFirstUse(
     registration: RelyingParty,
     { id, inResponseTo, isSolicited, usableUntilMs }: AcceptedAssertion,

@@ -3,7 +3,7 @@ import { SamlRefused } from './refusal.ts'
 
 export interface Tag {
   readonly kind: 'start' | 'end' | 'empty'
-  /** As written, with its prefix. */
+  /** Name as written, with its prefix. */
   readonly name: string
   /** Index of `<`, and the index after `>`. */
   readonly start: number

@@ -19,7 +19,7 @@ const halfLength = 4
 
 /** Who asks, as the confirming user is shown it. */
 const DeviceRequest = z.object({
-  /** Of the token. */
+  /** Name of the token. */
   name: z.string(),
   /** Name of the machine, as it says. */
   device: z.string(),

@@ -239,7 +239,7 @@ export class Tokens {
     return expiresAtMs
   }
 
-  /** As long from now as the life of the present secret was, and no longer than allowed today. */
+  /** Now plus the lifetime of the present secret, and no longer than allowed today. */
   #renewedEnd({ expiresAtMs, secret, principal }: StoredToken): number | undefined {
     if (expiresAtMs === undefined) return undefined
     return (

@@ -170,7 +170,7 @@ function readCertificates(pem: string): Certificate[] {
   return pemBlocks(pem, certificateLabel).map((block) => readCertificate(block))
 }
 
-/** Those in between that lead to an authority; TLS follows them in the same way. */
+/** Certificates in between that lead to an authority; TLS follows them in the same way. */
 function trusted(
   between: readonly Certificate[],
   authorities: readonly Certificate[],

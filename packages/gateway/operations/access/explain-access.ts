@@ -94,7 +94,7 @@ const question = {
 }
 type ExplainedQuery = { readonly [Name in keyof typeof question]?: string }
 
-/** As many as one screen asks, so that a request costs about as much as others do. */
+/** Most that one screen asks, so that a request costs about as much as others do. */
 const maxQuestions = 50
 const Questions = z
   .object({ questions: z.array(z.object(question)).min(1).max(maxQuestions) })

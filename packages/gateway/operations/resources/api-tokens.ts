@@ -67,7 +67,7 @@ const CreateToken = z.object({
 })
 type CreateToken = z.infer<typeof CreateToken>
 
-/** As it must be, with the error that the tokens themselves give. */
+/** Checked body, with the error that the tokens themselves give. */
 const CompleteToken = CreateToken.extend({
   name: z.string().min(1).max(64).describe('Unique among the tokens of the principal.'),
 }).meta({ id: 'ApiTokenRequest' })
@@ -326,7 +326,7 @@ function checkOperations(
   )
 }
 
-/** With the secret, for the one answer that shows it. */
+/** Includes the secret, for the one answer that shows it. */
 export function toIssuedToken({ token, text }: Issued): z.infer<typeof IssuedToken> {
   return { ...toToken(token), token: text }
 }

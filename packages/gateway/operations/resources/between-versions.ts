@@ -107,7 +107,7 @@ function describeUnknown(
   return `Other commits may lie between ${target.label} and ${source.label}: neither the build server nor a code host lists them.`
 }
 
-/** Of those that were deployed after the target, without what came after the source. */
+/** Versions deployed after the target, without those after the source. */
 function deployedBetween(
   source: Version | undefined,
   target: Version | undefined,

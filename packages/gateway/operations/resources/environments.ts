@@ -461,7 +461,7 @@ function toPipeline(pipeline: JsonObject, environment: Environment): JsonObject 
   }
 }
 
-/** As the promotion that is under way has checked them. */
+/** Conditions as checked by the promotion under way. */
 function conditionsIn(
   environment: Environment,
   { from, sinceMs, runs }: { from: string; sinceMs: number | undefined; runs: readonly Run[] },

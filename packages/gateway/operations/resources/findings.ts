@@ -126,7 +126,7 @@ export interface SavedDocument {
   readonly document: unknown
 }
 
-/** Of several documents, the place of a finding begins with the name of the document. */
+/** With several documents, the place of a finding begins with the document's name. */
 export async function withFindingsOf(
   request: OperationRequest,
   platform: Platform,

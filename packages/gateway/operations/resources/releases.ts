@@ -290,7 +290,7 @@ function environmentOf(stage: RunStage, places: readonly EnvironmentState[]): st
 
 type Back = ReleaseEvent & { readonly image: string }
 
-/** Of the version that was left, and of the one that serves again. */
+/** The version that was left, and the one that serves again. */
 function rollbacksIn(run: Run, places: readonly EnvironmentState[]): Back[] {
   const groups = places.flatMap(({ running }) => running.clusters.flatMap(({ all }) => all))
   return run.stages.flatMap((stage) => {

@@ -177,7 +177,7 @@ interface PromotionView extends JsonObject {
   readonly conditions: readonly { type: string; state: string; text: string }[]
 }
 
-/** As `readEnvironments` has made it. */
+/** Promotion in a result of `readEnvironments`. */
 function toPromotion(promotion: unknown): PromotionView | undefined {
   return promotion as PromotionView | undefined
 }
@@ -218,7 +218,7 @@ interface Plans {
   readonly planned: Run['stages'][number]['context']['promotion']['stages']
   readonly checks: readonly string[]
   readonly findings: ServiceFindings
-  /** By a stage `promote`. */
+  /** Whether a stage `promote` did it. */
   readonly isPromoted: boolean
 }
 

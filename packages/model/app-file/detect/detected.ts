@@ -21,7 +21,7 @@ export type NodeManager = 'npm' | 'pnpm' | 'yarn'
 
 /** A version that the app asks for. */
 export interface VersionDemand {
-  /** As npm writes it for Node, with spaces between what must hold together: `>=20 <23`. */
+  /** In the syntax of npm, with spaces between what must hold together: `>=20 <23`. */
   readonly range: string
   /** Where the app says so: `engines.node`. */
   readonly place: string
@@ -48,7 +48,7 @@ export interface PythonLanguage {
   readonly kind: 'python'
   /** File that says which packages are installed; undefined: none are. */
   readonly packages: 'uv.lock' | 'poetry.lock' | 'pyproject.toml' | 'requirements.txt' | undefined
-  /** pyproject.toml: what is installed, where the project itself is no package. */
+  /** Requirements in pyproject.toml, where the project itself is no package. */
   readonly requirements: readonly string[] | undefined
   /** Django has a folder that its static files are collected in. */
   readonly collectsStatic: boolean

@@ -35,7 +35,7 @@ const dependencyKeys = [
   'optionalDependencies',
   'peerDependencies',
 ]
-/** With these, an installation does more than its lock file says. */
+/** Make an installation do more than its lock file says. */
 const installScripts = ['preinstall', 'install', 'postinstall', 'prepare']
 /** Words of the title, by package. */
 const frameworks: Readonly<Record<string, string>> = {

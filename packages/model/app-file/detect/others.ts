@@ -139,7 +139,7 @@ const undetected: readonly (readonly [RegExp, Undetected])[] = [
   ],
 ]
 
-/** With an example that fits. */
+/** Gives an example that fits. */
 export function findUndetected({ paths }: AppFolder): DetectionError | undefined {
   for (const [pattern, found] of undetected) {
     const file = [...paths].find((path) => pattern.test(path))

@@ -13,7 +13,7 @@ import { type PythonProject, readProject, readRequirements } from './requirement
 const packageFiles = ['uv.lock', 'poetry.lock', 'pyproject.toml', 'requirements.txt'] as const
 type PackageFile = (typeof packageFiles)[number]
 
-/** In this order an object is searched, before all other files. */
+/** Modules that are searched first for an object, in this order. */
 const usualModules = ['main', 'app', 'wsgi', 'asgi', 'api', 'server', 'application'].flatMap(
   (name) => [`${name}.py`, `app/${name}.py`, `src/${name}.py`],
 )

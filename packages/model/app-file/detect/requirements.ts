@@ -6,7 +6,7 @@ import { type AppFolder, DetectionError } from './detected.ts'
 
 const maxFiles = 20
 
-/** With what `-r` includes. */
+/** Includes the files of `-r`. */
 export async function readRequirements(
   folder: AppFolder,
   path: string,
@@ -30,7 +30,7 @@ export async function readRequirements(
 
 export interface PythonProject {
   readonly packages: readonly string[]
-  /** As they are installed one by one; undefined: the project itself is installed. */
+  /** Requirements installed one by one; undefined: the project itself is installed. */
   readonly requirements: readonly string[] | undefined
   readonly python: string | undefined
 }

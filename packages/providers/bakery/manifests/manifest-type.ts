@@ -10,7 +10,7 @@ import type { ManifestBakeSettings } from './settings.ts'
 import type { WorkFolder } from './work-folder.ts'
 
 export interface ManifestType {
-  /** As the path of a request has it, in upper case. */
+  /** Name in the path of a request, in upper case. */
   readonly name: string
   /** Field of the request that must hold the input. */
   readonly input: 'inputArtifacts' | 'inputArtifact'

@@ -7,7 +7,7 @@ import type { ServiceInstance, ServiceQuery } from './service-instances.ts'
 export interface LogQuery extends ServiceQuery {
   readonly sinceMs?: number
   readonly untilMs?: number
-  /** Of all instances together. */
+  /** Last lines of all instances together. */
   readonly tail?: number
   /** Regular expression. */
   readonly grep?: string
@@ -22,7 +22,7 @@ export interface InstanceLine extends LogLine {
 
 /** How soon an instance is found that has just been started. */
 const lookMs = 250
-/** Until a broken connection, such as one to an agent that is replaced, is tried again. */
+/** Pause before a broken connection, such as one to an agent that is replaced, is tried again. */
 const retryMs = 500
 
 interface LogStreamOptions {

@@ -19,7 +19,7 @@ export interface LogWish {
   readonly sinceMs?: number
   /** So many of the last lines; undefined: all that are kept. */
   readonly tail?: number
-  /** Of the run before the latest. */
+  /** Output of the run before the latest. */
   readonly previous?: boolean
   /** A follower goes on where this ends: a line without its end is left to it. */
   readonly isFollowed?: boolean

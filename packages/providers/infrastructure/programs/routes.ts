@@ -33,7 +33,7 @@ import { type LineSink, Sessions } from './sessions.ts'
 const lineType = 'application/x-ndjson'
 /** A sign of life for proxies between. */
 const signMs = 10_000
-/** Until a command that runs once has been started, an image pulled included. */
+/** Time to start a command that runs once, an image pulled included. */
 const startMs = 120_000
 const lookMs = 100
 const maxArguments = 1000

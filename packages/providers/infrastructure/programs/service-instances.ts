@@ -28,7 +28,7 @@ export interface ServiceInstance {
 /** The environment whose clusters do not name it. */
 export const firstEnvironment = 'production'
 
-/** Those that the caller may read; oldest first. */
+/** Instances that the caller may read; oldest first. */
 export async function findServiceInstances(
   { providers }: EmbeddedInfrastructure,
   query: ServiceQuery,

@@ -43,7 +43,7 @@ export interface KubeClientOptions {
   /** A connection that is silent for three of them is closed. */
   readonly pingMs?: number
   readonly recovery?: RecoveryLimits
-  /** With other clients of the same API server. */
+  /** Connections shared with other clients of the same API server. */
   readonly connections?: SharedConnections
 }
 

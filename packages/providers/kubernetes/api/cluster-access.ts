@@ -14,7 +14,7 @@ export interface ClusterAccess {
   readonly clientCertificate?: ClientCertificate | undefined
   readonly login: ClusterLogin
   readonly impersonation?: Impersonation | undefined
-  /** That of the context; `default` where it names none. */
+  /** Namespace of the context; `default` where it names none. */
   readonly namespace: string
 }
 

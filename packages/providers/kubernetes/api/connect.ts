@@ -93,7 +93,7 @@ async function open(
   return socket
 }
 
-/** With HTTP/2, undici joins the values of a header, and two groups would become one with a comma in its name. */
+/** Over HTTP/2 undici joins the values of a header: two groups would become one with a comma in its name. */
 function repeatsHeaders({ impersonation }: ConnectableCluster): boolean {
   if (impersonation === undefined) return false
   return [impersonation.groups, ...Object.values(impersonation.extra)].some(

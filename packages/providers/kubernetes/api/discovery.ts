@@ -41,7 +41,7 @@ const toRoot = shape({
       ),
     }),
   ),
-  /** Of the core group. */
+  /** Versions of the core group. */
   versions: textsOf,
   groups: list(shape({ versions: list(toGroupVersion), preferredVersion: toGroupVersion })),
 })

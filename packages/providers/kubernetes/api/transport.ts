@@ -47,7 +47,7 @@ export interface ServerAnswer {
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** With query; below the path of the server. */
+  /** Includes the query; below the path of the server. */
   readonly path: string
   readonly headers: Readonly<Record<string, string | string[]>>
   readonly body?: string | undefined

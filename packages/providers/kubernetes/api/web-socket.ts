@@ -10,7 +10,7 @@ const maskBit = 0x80
 const normalClosure = Buffer.from([3, 232])
 const maxMessageBytes = 4 * 1024 * 1024
 
-/** Of a request that asks for an upgrade. */
+/** Headers that ask for an upgrade. */
 export function upgradeHeaders(protocol: string): Record<string, string> {
   return {
     connection: 'Upgrade',

@@ -49,7 +49,7 @@ const listedKinds = builtInKinds.filter(
 export interface DriftScope extends Pick<DriftLookup, 'application' | 'location'> {
   /** Where the application has objects, as lists know it. */
   readonly namespaces: readonly string[]
-  /** Of the application. */
+  /** Rules of the application. */
   readonly ignored: readonly IgnoreRule[]
 }
 
@@ -82,7 +82,7 @@ function keyOf({ kind, apiVersion, metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''} ${printKind(kindOfManifest({ kind, apiVersion }))} ${metadata.name}`
 }
 
-/** Above that, one list of all namespaces is cheaper. */
+/** Above it, one list of all namespaces is cheaper. */
 const fewNamespaces = 5
 
 async function listDeployed(
@@ -240,7 +240,7 @@ async function driftOf(
   )
 }
 
-/** Of an object whose manifest is too large to be kept in an annotation. */
+/** Drift of an object whose manifest is too large for an annotation. */
 async function contentDrift(
   account: KubernetesAccount,
   live: KubeObject,
@@ -313,7 +313,7 @@ async function dryRun(
   }
 }
 
-/** With what the live object has besides, such as defaults in entries of lists. */
+/** Adds what the live object has besides, such as defaults in entries of lists. */
 function completed(manifest: unknown, live: unknown): unknown {
   if (Array.isArray(manifest) && Array.isArray(live) && manifest.length === live.length)
     return manifest.map((entry, index) => completed(entry, live[index]))
@@ -407,7 +407,7 @@ function isSameField(owned: string, path: string): boolean {
   return plain === path || plain.startsWith(`${path}.`) || path.startsWith(`${plain}.`)
 }
 
-/** Of lists whose entries the API server tells apart by other keys. */
+/** Compares without list keys: the API server may tell entries apart by others. */
 function isAlikeField(owned: string, path: string): boolean {
   const bare = (text: string) => withKeys(text, () => '')
   return path.includes('[') && bare(owned) === bare(path)

@@ -112,7 +112,7 @@ function valuesOf(filters: readonly Filter[], value: unknown): unknown[] {
   return walk(filters, value, []).map(([, found]) => found)
 }
 
-/** Of what is there. */
+/** Paths that exist in the value. */
 export function pathsOf(filters: readonly Filter[], value: unknown): PathStep[][] {
   return walk(filters, value, []).map(([path]) => path)
 }

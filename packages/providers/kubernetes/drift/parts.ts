@@ -15,7 +15,7 @@ import type { KubeObject } from '../objects.ts'
 import type { FieldDrift } from './compare.ts'
 import { type IgnoreRule, usualRules, withoutIgnored } from './ignore.ts'
 
-/** Of more, only the outermost fields have digests: annotations are short. */
+/** Beyond it only the outermost fields have digests: annotations are short. */
 const mostParts = 100
 
 type Parts = Readonly<Record<string, unknown>>

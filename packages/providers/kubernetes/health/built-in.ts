@@ -270,7 +270,7 @@ function isAccepted(conditions: readonly HealthCondition[]): boolean {
   return conditions.some(({ type, status }) => type === 'Accepted' && status === 'True')
 }
 
-/** Of the Prometheus operator, which reports who uses them. */
+/** Objects of the Prometheus operator, which reports who uses them. */
 function bound(subject: Subject): Outcome {
   return (
     refused(subject, objectsOf(subject.status['bindings']), ({ name }) => String(name)) ??

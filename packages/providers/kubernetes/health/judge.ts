@@ -22,11 +22,11 @@ import {
 } from './verdict.ts'
 
 const exemptions = ['health.fairlead.io/ignore', 'argocd.argoproj.io/ignore-healthcheck']
-/** After what time the finalizers of a deletion are named. */
+/** Age of a deletion at which its finalizers are named. */
 const deletionMs = 10_000
 
 interface JudgeContext extends HealthContext {
-  /** Those that come first decide. */
+  /** In order of priority. */
   readonly own?: readonly OwnRules[]
 }
 

@@ -55,7 +55,7 @@ export interface HealthTimes {
   readonly graceMs: number
   /** How long a first status is waited for. */
   readonly firstStatusMs: number
-  /** After what time without a status no controller acts on an object. */
+  /** Age of an object without status at which no controller seems to act on it. */
   readonly unattendedMs: number
 }
 
@@ -67,7 +67,7 @@ export interface HealthContext extends HealthTimes {
   readonly hasStatus: boolean
   /** Whether the definition of the kind names conditions. */
   readonly namesConditions?: boolean
-  /** Of a claim: what its storage class says. */
+  /** Binding by the storage class of a claim. */
   readonly storageClass?: 'immediate' | 'waits-for-pod' | 'missing'
 }
 
@@ -76,7 +76,7 @@ export interface Subject {
   readonly object: KubeObject
   readonly spec: JsonObject
   readonly status: JsonObject
-  /** Those that speak of this generation. */
+  /** Conditions of this generation. */
   readonly conditions: readonly HealthCondition[]
 }
 

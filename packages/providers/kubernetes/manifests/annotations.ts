@@ -100,7 +100,7 @@ export function manifestStrategyOf(object: JsonObject): ManifestStrategy {
   }
 }
 
-/** As `valueText`: undefined where it is missing or empty. */
+/** Like `valueText`: undefined where it is missing or empty. */
 export function annotationOf(object: JsonObject, key: string): string | undefined {
   return valueText(fieldAt(object, 'metadata', 'annotations', key))
 }

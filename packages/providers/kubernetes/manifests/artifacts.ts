@@ -49,7 +49,7 @@ export interface Binding {
   /** The first that matches counts. */
   readonly artifacts: readonly JsonObject[]
   readonly matchesImages: 'match-name-and-tag' | 'match-name-only'
-  /** Of the account, besides those that are known. */
+  /** Rules of the account, besides the built-in ones. */
   readonly references?: readonly ReferenceRule[]
 }
 
@@ -101,7 +101,7 @@ export function firstOfEachArtifact(artifacts: readonly JsonObject[]): JsonObjec
   return [...byKey.values()]
 }
 
-/** With one of the same type, name and location replaced. */
+/** Replaces one of the same type, name and location. */
 export function withArtifact(artifacts: readonly JsonObject[], artifact: JsonObject): JsonObject[] {
   return [artifact, ...artifacts.filter((other) => artifactKey(other) !== artifactKey(artifact))]
 }

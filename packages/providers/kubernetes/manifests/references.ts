@@ -25,7 +25,7 @@ export interface ReferenceRule {
 export interface Reference {
   /** Such as `spec.template.spec.volumes[0].configMap.name`. */
   readonly path: string
-  /** As kinds are printed: `configMap`. */
+  /** Printed kind: `configMap`. */
   readonly to: string
   readonly name: string
   /** Undefined: that of the object. */
@@ -283,7 +283,7 @@ function toReference(
   }
 }
 
-/** Of a reference that says it: `{kind, apiVersion or a group, name}`. */
+/** Kind that the reference names: `{kind, apiVersion or a group, name}`. */
 function kindBeside(beside: JsonObject): string | undefined {
   const kind = textOf(beside['kind'])
   if (kind === undefined) return undefined

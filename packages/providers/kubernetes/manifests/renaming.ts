@@ -1,4 +1,4 @@
-/** Which config maps and secrets get the name of a version: those whose names everything follows (docs/contracts/kubernetes.md#versions). */
+/** Names of versions for config maps and secrets whose names everything follows (docs/contracts/kubernetes.md#versions). */
 import {
   fieldAt,
   isObject,
@@ -23,7 +23,7 @@ interface NamedManifest {
 export interface RenamingOptions {
   /** `bound`: what a reference of the request follows. `clouddriver`: every config map and secret. */
   readonly versioning: 'bound' | 'clouddriver'
-  /** Of the operation: all or none, whatever their kind. */
+  /** Option of the operation: all or none, whatever their kind. */
   readonly isVersioned: boolean | undefined
   readonly references: readonly ReferenceRule[]
 }
@@ -61,7 +61,7 @@ const foundByName: readonly {
   { by: 'Prometheus', label: 'prometheus_rule' },
 ]
 
-/** Of a request, whose manifests are known as a whole. */
+/** New names within one request, whose manifests are known as a whole. */
 export class Renaming {
   readonly #options: RenamingOptions
   readonly #manifests: readonly NamedManifest[]

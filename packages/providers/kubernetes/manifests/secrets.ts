@@ -28,7 +28,7 @@ export function withoutSecretValues<T extends JsonObject>(object: T): T {
   ) as T
 }
 
-/** As it goes into task results: without what only the API server needs. */
+/** Form in task results: without what only the API server needs. */
 export function toResult(object: JsonObject): JsonObject {
   return withoutField(withoutSecretValues(object), ['metadata', 'managedFields'])
 }
@@ -37,7 +37,7 @@ export function toResult(object: JsonObject): JsonObject {
 const longestResult = 1024 * 1024
 const longObject = 16 * 1024
 
-/** As they go into task results; of megabytes, only names, status and digests of the long ones. */
+/** Forms in task results; of megabytes, only names, status and digests of the long ones. */
 export function toResults(objects: readonly JsonObject[]): JsonObject[] {
   const shown = objects.map((object) => {
     const result = toResult(object)

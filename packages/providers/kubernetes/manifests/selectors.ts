@@ -101,7 +101,7 @@ function parseSelector({
 
 const toSelecting = shape({ selector: shape({ matchLabels: toLabels }) })
 
-/** As the API server reads the `matchLabels` of a workload; undefined where it has others, or none. */
+/** Reads `matchLabels` of a workload like the API server; undefined where it has others, or none. */
 export function matchLabelsOf(spec: unknown): string | undefined {
   const { matchLabels } = toSelecting(spec).selector
   const pairs = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)

@@ -22,9 +22,9 @@ export const shareLabel = 'fairlead/traffic-share'
 export interface GroupShare {
   /** Undefined: its number of replicas makes room for the share of another one. */
   readonly percent?: number
-  /** With weights of routes: the service that takes its requests by the one that it is behind, which may be the same. */
+  /** For weights of routes: the service that takes its requests by the one that it is behind, which may be the same. */
   readonly services?: Readonly<Record<string, string>>
-  /** With numbers of replicas: how many it had, and how many it was given. */
+  /** For numbers of replicas: how many it had, and how many it was given. */
   readonly before?: number
   readonly given?: number
   /** It was created with its share: its replicas take the places of others. */

@@ -16,9 +16,9 @@ import {
 export interface PriorVersion {
   readonly number: number
   readonly name: string
-  /** As it was applied; undefined where that is not known. */
+  /** Applied manifest; undefined where that is not known. */
   readonly applied: JsonObject | undefined
-  /** Of what was applied, where that is too long to be kept. */
+  /** Digest of what was applied, where that is too long to be kept. */
   readonly digest: string | undefined
   readonly writtenBy: string | undefined
 }
@@ -115,7 +115,7 @@ export function contentDigest(manifest: JsonObject): string {
   return hash('sha256', formatJson(sorted(contentOf(manifest))), 'hex')
 }
 
-/** With the keys of all objects in order. */
+/** Sorts the keys of all objects. */
 export function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (!isObject(value)) return value

@@ -30,13 +30,13 @@ export const toWorkload = shape({
     currentReplicas: count,
     currentRevision: textOf,
     updateRevision: textOf,
-    /** Of daemon sets. */
+    /** Daemon sets: */
     desiredNumberScheduled: numberOf,
     currentNumberScheduled: count,
     updatedNumberScheduled: count,
     numberAvailable: count,
     numberReady: count,
-    /** Of jobs. */
+    /** Jobs: */
     active: count,
     succeeded: count,
     completionTime: textOf,

@@ -155,7 +155,7 @@ export function preparedPlace({
   return { resource, namespace, name: objectName }
 }
 
-/** As it is now; undefined where it does not exist, or the API server makes its name. */
+/** Present object; undefined where it is missing, or the API server makes its name. */
 export async function loadLive(
   { api }: KubernetesAccount,
   prepared: PreparedManifest,
@@ -288,7 +288,7 @@ async function applyOnce(
   }
 }
 
-/** Also where the last apply had some: the API server cannot tell which of them went. */
+/** Also looks where the last apply had some: the API server cannot tell which of them went. */
 export function hasDuplicates(
   prepared: Pick<PreparedManifest, 'hasDuplicates'>,
   live: KubeObject | undefined,
@@ -375,7 +375,7 @@ export async function applyFromClient(
   }
 }
 
-/** In the form in which it was sent. */
+/** The last applied manifest as it was sent. */
 function wireOfLastApply(prepared: PreparedManifest, live: KubeObject): JsonObject {
   const applied = lastAppliedOf(live)
   return applied === undefined

@@ -22,7 +22,7 @@ const toDefinition = shape({
   }),
 })
 
-/** As a definition among the manifests describes it; undefined: none does. */
+/** Resource by a definition among the manifests; undefined: there is none. */
 export function resourceDefinedBy(
   manifests: readonly JsonObject[],
   { kind, apiVersion }: { readonly kind: string; readonly apiVersion: string },

@@ -192,7 +192,7 @@ function changeCause({ run }: ManifestRun, { name, place }: TargetObject): strin
   return `patchManifest ${name} --namespace=${place.namespace} by ${run.user}`
 }
 
-/** With artifacts bound. @throws {Error} where a required one occurs nowhere in it */
+/** Binds artifacts. @throws {Error} where a required one occurs nowhere in it */
 function mergeOf(
   running: ManifestRun,
   target: TargetObject,

@@ -26,7 +26,7 @@ export async function setPodLabels(
   if (target.kind.name === 'replicaSet') await labelPods(running, target, wanted)
 }
 
-/** Of those that it makes. */
+/** Labels of the pods that the workload creates. */
 export function podLabelsOf(workload: unknown): Labels {
   return toWorkload(workload).spec.template.metadata.labels
 }

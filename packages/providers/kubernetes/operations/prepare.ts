@@ -50,15 +50,15 @@ import {
 import { type RequestTraffic, withTraffic } from './traffic.ts'
 
 export interface Preparation {
-  /** Those that labels select, in the order of deployment. */
+  /** Manifests that labels select, in the order of deployment. */
   readonly manifests: readonly PreparedManifest[]
   readonly boundArtifacts: readonly JsonObject[]
   readonly services: readonly ObjectChange[]
-  /** Of the account and the application. */
+  /** Rules of the account and the application. */
   readonly ignored: readonly IgnoreRule[]
 }
 
-/** With the live values of fields that `ignoreDifferences` leaves as they are. */
+/** Takes over the live values of fields that `ignoreDifferences` leaves as they are. */
 export function respecting(
   { ignored }: Preparation,
   prepared: PreparedManifest,

@@ -134,7 +134,7 @@ export interface PreparedManifest extends Omit<ManifestDraft, 'artifactName' | '
 
 const toAnnotated = shape({ metadata: shape({ annotations: objectOf }) })
 
-/** With the configuration that is applied, and who writes what must not be written twice. */
+/** Adds the configuration that is applied, and who writes what must not be written twice. */
 export function toWire({
   manifest,
   isNewVersion,

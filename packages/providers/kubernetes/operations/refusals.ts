@@ -73,7 +73,7 @@ async function explainUnknownFields(
   })
 }
 
-/** As `explainRefusal`, for a patch, which names all unknown fields. */
+/** Like `explainRefusal`, for a patch, which names all unknown fields. */
 export async function explainPatchRefusal(
   running: ManifestRun,
   { name, place }: Pick<TargetObject, 'name' | 'place'>,
@@ -88,7 +88,7 @@ export async function explainPatchRefusal(
 interface UnknownFields {
   readonly resource: ApiResource
   readonly subject: string
-  /** Of the API server. */
+  /** Message of the API server. */
   readonly message: string
 }
 

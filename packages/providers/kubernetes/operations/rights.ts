@@ -19,7 +19,7 @@ import {
 export interface ObjectChange {
   readonly name: string
   readonly isNamespaced: boolean
-  /** As it is on the API server; undefined: it is new. */
+  /** Object on the API server; undefined: it is new. */
   readonly live: Pick<KubeObject, 'metadata'> | undefined
 }
 

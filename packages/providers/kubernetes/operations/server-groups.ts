@@ -141,7 +141,7 @@ function describeManifestProblem(manifest: JsonObject): string | undefined {
   return `manifest: server groups are replica sets, and this is a ${parsed.kind || 'manifest without kind'}. Deploy it with deployManifest.`
 }
 
-/** Before versioning; undefined: what the source says. */
+/** Name before versioning; undefined: what the source says. */
 function artifactNameOf({ manifest, source, hasNames, cluster }: Creation): string | undefined {
   const { name } = toHead(manifest).metadata
   if (name !== undefined) return name
@@ -185,7 +185,7 @@ async function create(running: ManifestRun, description: Creation): Promise<void
   })
 }
 
-/** Before anything is deployed. @throws {Error} where no service could give the share */
+/** Runs before anything is deployed. @throws {Error} where no service could give the share */
 async function requireServices(
   running: ManifestRun,
   { trafficPercent }: Creation,
@@ -257,7 +257,7 @@ function fieldsOf(
   }
 }
 
-/** In the container that runs another version of it, else in the first. */
+/** Sets it in the container that runs another version of it, else in the first. */
 function withImage(manifest: JsonObject, image: string | undefined): JsonObject {
   if (image === undefined) return manifest
   const { containers, containersAsGiven } = toWorkload(manifest).spec.template.spec
@@ -299,7 +299,7 @@ async function sourceOf(
   return live
 }
 
-/** Of the application itself: others may have clusters of that name, too. */
+/** Only the application's own: others may have clusters of that name, too. */
 async function newestOfCluster(
   { account, run }: ManifestRun,
   { cluster = '', app = '', namespace }: Creation,

@@ -112,7 +112,7 @@ interface Sizing extends SizedGroup {
   readonly group: SharingTarget
 }
 
-/** Those that grow are ready when it is done. */
+/** Waits until those that grow are ready. */
 async function resize(running: ManifestRun, sizings: readonly Sizing[]): Promise<void> {
   const { run, account } = running
   for (const { group, replicas, share } of sizings) {

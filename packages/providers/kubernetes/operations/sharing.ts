@@ -110,7 +110,7 @@ export async function sharingGroups(
   return found.flat()
 }
 
-/** Also while a share takes its labels off. */
+/** True also while a share takes its labels off. */
 export function isBehind(
   { target: { live }, share }: SharingTarget,
   { name, selector }: SharedService,

@@ -102,7 +102,7 @@ function drops(applied: JsonObject, manifest: JsonObject): boolean {
   )
 }
 
-/** With the fields owned by Fairlead alone; undefined where they are already. */
+/** Lets Fairlead alone own the fields; undefined where it does already. */
 function withOwnership(
   entries: readonly ManagedFields[],
   fields: FieldSet,

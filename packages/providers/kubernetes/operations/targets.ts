@@ -30,13 +30,13 @@ export interface LiveTarget extends TargetObject {
   readonly live: KubeObject
 }
 
-/** Of descriptions that name a manifest. */
+/** Fields by which a description names a manifest. */
 export const manifestFields = {
   name: [or(textOf, ''), 'manifestName'],
   namespace: [toNamespace, 'location'],
 } as const
 
-/** Of descriptions that name a server group. */
+/** Fields by which a description names a server group. */
 export const serverGroupFields = {
   name: [or(textOf, ''), 'serverGroupName', 'asgName'],
   namespace: [toNamespace, 'region', 'location', 'namespace'],

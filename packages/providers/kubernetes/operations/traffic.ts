@@ -137,7 +137,7 @@ export async function withTraffic(
   return reached
 }
 
-/** Among those of the request, else live. */
+/** Service of the request, else a live one. */
 async function findService(
   { account }: ManifestRun,
   name: string,

@@ -28,7 +28,7 @@ export async function loadEvents(
     .sort((one, other) => timeOf(one) - timeOf(other))
 }
 
-/** Those without a time come last. */
+/** Infinite without a time, to come last. */
 function timeOf({ lastTimestamp, firstTimestamp, eventTime }: JsonObject): number {
   return (
     millisecondsOf(lastTimestamp) ??

@@ -30,7 +30,7 @@ const shownSeconds = 900
 const stepSeconds = 15
 const bounds = { maxAnswerBytes: 1024 ** 2, timeoutMs: 10_000, caller: 'Metrics' }
 
-/** Of a series: seconds, and a number as a text. */
+/** Values of a series: seconds, and a number as a text. */
 const toAnswer = shape({
   error: textOf,
   data: shape({ result: list(shape({ values: list(listOf) })) }),

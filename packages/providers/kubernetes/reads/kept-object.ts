@@ -59,7 +59,7 @@ function healthOf({ spec, status }: Pod): HealthRecord[] {
   ]
 }
 
-/** With the reason where it waits or has ended, such as `CrashLoopBackOff`. */
+/** Has the reason where it waits or has ended, such as `CrashLoopBackOff`. */
 function toContainerRecord(name: string, status: ContainerStatus | undefined): HealthRecord {
   const { waiting, terminated } = status?.state ?? {}
   const description = (waiting ?? terminated)?.reason
@@ -173,7 +173,7 @@ export interface KeptFirewall extends Basics {
 
 export interface KeptManager extends Basics {
   readonly role: 'manager'
-  /** As that of workloads. */
+  /** Same states as workloads. */
   readonly state: string
 }
 
@@ -183,7 +183,7 @@ export interface KeptPlain extends Basics {
 
 export interface ObjectKind {
   readonly kind: Kind
-  /** As the API server serves it: elements of lists name none. */
+  /** Version that the API server serves: elements of lists name none. */
   readonly apiVersion: string
 }
 

@@ -186,7 +186,7 @@ function usualStatus({ spinnakerKind }: Kind): JsonObject {
   return spinnakerKind === 'loadBalancers' ? { loadBalancer: {} } : {}
 }
 
-/** Those whose annotations name the cluster and the application, oldest first. @throws {PortError} 5xx */
+/** Objects whose annotations name the cluster and the application, oldest first. @throws {PortError} 5xx */
 async function findClusterMembers(
   account: KubernetesAccount,
   wanted: ManifestCluster,

@@ -45,7 +45,7 @@ export class NamespaceObjects {
     return found?.role === 'workload' ? found : undefined
   }
 
-  /** With the applications of its controllers, as far as they are kept: the same object until these change. */
+  /** Adds the applications of its controllers, as far as known: the same object until these change. */
   owned<T extends KeptObject>(object: T): T {
     const claims = new Set<string>()
     let found: KeptObject | undefined = object

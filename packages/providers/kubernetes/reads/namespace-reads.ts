@@ -290,7 +290,7 @@ function toJob({ account, workload, pods, listsPods }: JobParts): Job {
   }
 }
 
-/** Those that have not started come last. */
+/** Pods that have not started come last. */
 function podsByStart(pods: readonly KeptPod[]): JobPod[] {
   const startOf = ({ status, createdMs }: KeptPod) =>
     millisecondsOf(status?.['startTime']) ?? createdMs ?? Infinity

@@ -35,7 +35,7 @@ export async function findObject(
   })
 }
 
-/** With what it owns; what is gone already is no error. @throws {PortError} 5xx */
+/** Removes it with what it owns; what is gone already is no error. @throws {PortError} 5xx */
 export async function removeObject(
   account: KubernetesAccount,
   location: string,
@@ -54,7 +54,7 @@ export async function removeObject(
   account.lists.forget(object)
 }
 
-/** Those of a kind; none where it is unknown. @throws {PortError} 5xx */
+/** Objects of a kind; none where it is unknown. @throws {PortError} 5xx */
 export async function listObjects(
   account: KubernetesAccount,
   parsed: ParsedKind,

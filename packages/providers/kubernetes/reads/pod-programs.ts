@@ -33,13 +33,13 @@ import { answered, findObject } from './object-lookup.ts'
 
 const lookMs = 1000
 const defaultContainer = 'kubectl.kubernetes.io/default-container'
-/** Until the pod of a job runs, its image pulled. */
+/** Time until the pod of a job runs, its image pulled. */
 const startMs = 120_000
 const jobLabel = 'batch.kubernetes.io/job-name'
-/** Of a job that waits for its client. */
+/** Keeps a job alive that waits for its client. */
 const waitingCommand = ['sh', '-c', 'trap exit TERM HUP; while :; do sleep 3600 & wait $!; done']
 const keptSeconds = { attached: 60, detached: 86_400 } as const
-/** Of an attached one whose Fairlead has died. */
+/** Ends an attached job whose Fairlead has died. */
 const longestAttachedSeconds = 86_400
 
 interface FoundPod {

@@ -17,7 +17,7 @@ interface PresenceOptions {
   readonly silenceMs: number
   /** Whether the API server sends anything within so many milliseconds. @throws {ApiError} where it cannot be asked */
   readonly probe: (ms: number) => Promise<boolean>
-  /** As its watches have found. */
+  /** Result of its watches. */
   readonly watched: () => Absence | undefined
   readonly now: () => number
   readonly changed: () => void

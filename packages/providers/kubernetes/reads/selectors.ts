@@ -13,7 +13,7 @@ export function selects(selector: Labels, labels: Labels): boolean {
   )
 }
 
-/** Which services of a namespace select which workloads. */
+/** Services of a namespace by the workloads that they select, and the reverse. */
 export interface Relations {
   readonly workloadsOf: ReadonlyMap<KeptService, readonly KeptWorkload[]>
   readonly servicesOf: ReadonlyMap<KeptWorkload, readonly KeptService[]>

@@ -22,7 +22,7 @@ export class StoredApplications {
     this.#underWay = underWay
   }
 
-  /** Those of stored applications; all of them while the definition store does not answer. */
+  /** Objects of stored applications; all of them while the definition store does not answer. */
   select<T extends Owned>(owned: readonly T[]): readonly T[] {
     this.#refresh()
     const names = this.#names

@@ -91,7 +91,7 @@ export function packagesOf({ package: words = '' }: BakeRequest): PackageName[] 
 }
 
 const archiveEndings = ['.tar.gz', '.tgz', '.tar']
-/** With the version and the ending, a file name. */
+/** Becomes a file name with the version and the ending. */
 const wordPattern = /^[A-Za-z0-9][A-Za-z0-9._+:-]{0,119}$/
 
 /**

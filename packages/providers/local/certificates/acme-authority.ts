@@ -7,7 +7,7 @@ import { type Answer, CallError, call } from '@fairlead/base/net/call.ts'
 /** The authority has refused a request, or cannot be reached. The message is for people. */
 export class AcmeProblem extends Error {
   override readonly name = 'AcmeProblem'
-  /** Of the response; 0 without one. */
+  /** Status of the response; 0 without one. */
   readonly status: number
   /** The last part of the problem's type, such as `rateLimited`; `unreachable` without a response. */
   readonly type: string
@@ -15,7 +15,7 @@ export class AcmeProblem extends Error {
   readonly retryAtMs: number | undefined
   /** Hosts that the authority names as the cause. */
   readonly hosts: readonly string[]
-  /** Of the request. */
+  /** URL of the request. */
   readonly url: string | undefined
 
   constructor(message: string, about: Partial<Pick<AcmeProblem, AboutProblem>> = {}) {
@@ -43,7 +43,7 @@ export interface AcmeAnswer {
   readonly url: string
   readonly body: JsonObject
   readonly text: string
-  /** As `AcmeProblem.retryAtMs`. */
+  /** See `AcmeProblem.retryAtMs`. */
   readonly retryAtMs: number | undefined
 }
 

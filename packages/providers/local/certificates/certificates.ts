@@ -48,7 +48,7 @@ export interface CertificatesOptions {
 }
 
 const maxOrders = 20
-/** Also where nothing is due: clocks are set, and hosts come and go. */
+/** Looks also where nothing is due: clocks are set, and hosts come and go. */
 const longestWaitMs = 60_000
 const dayMs = 24 * 3_600_000
 /** When renewal information could not be read. */
@@ -68,7 +68,7 @@ export class Certificates {
   readonly #ending = new AbortController()
   /** Work on records, by their ids. */
   readonly #busy = new Map<string, Promise<void>>()
-  /** Those whose names are right, by id: called with false when the record has gone. */
+  /** Certificates whose names are right, by id: called with false when the record has gone. */
   readonly #waiting = new Map<string, (mayOrder: boolean) => void>()
   #orders = 0
   #version = -1
@@ -355,7 +355,7 @@ export class Certificates {
     }
   }
 
-  /** As `#queue`; false also where the addresses of its hosts are wrong. */
+  /** Like `#queue`; false also where the addresses of its hosts are wrong. */
   async #queueWithRightNames(id: string): Promise<boolean> {
     let turn: Promise<boolean> | undefined
     this.#lookups++
@@ -488,7 +488,7 @@ export class Certificates {
     return renewalInfo === undefined ? undefined : certificateIdOf(certificate.chain)
   }
 
-  /** Until when a 429 that another record has met holds for these hosts, too. */
+  /** When a 429 that another record has met ends for these hosts, too. */
   #limitedUntil(scope: 'all' | 'domains', hosts: readonly string[]): number | undefined {
     const domains = new Set(hosts.map(registeredDomainOf))
     const times = this.#store.all().flatMap(({ state, limits, nextMs, hosts: limited }) => {

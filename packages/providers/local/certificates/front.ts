@@ -10,7 +10,7 @@ export interface CertificateHost {
 export interface CertificateFront {
   /** Hosts that have no certificate of the operator's own. */
   hosts(): readonly CertificateHost[]
-  /** In place of the certificate before of this name. */
+  /** Replaces the former certificate of this name. */
   serve(name: string, certificate: ServedCertificate): void
   withdraw(name: string): void
   setHttpChallenge(token: string, content: string): void

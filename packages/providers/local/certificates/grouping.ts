@@ -1,9 +1,9 @@
-/** Which hosts share a certificate: each has its own, unless many are below one registered domain. */
+/** Hosts that share a certificate: each has its own, unless many are below one registered domain. */
 import type { CertificateRecord } from './certificate-store.ts'
 import type { CertificateHost } from './front.ts'
 import { registeredDomainOf } from './limits.ts'
 
-/** Of a registered domain; beyond it, hosts of one service share a certificate. */
+/** Per registered domain; beyond it, hosts of one service share a certificate. */
 const maxSingleHosts = 20
 const maxNames = 100
 

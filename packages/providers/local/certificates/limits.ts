@@ -30,7 +30,7 @@ export function limitsOf(directory: string): Limits {
     : ownLimits
 }
 
-/** Whose limit a host counts for: `example.co.uk`; the host itself where it has none. */
+/** Domain whose limit a host counts for: `example.co.uk`; the host itself where it has none. */
 export function registeredDomainOf(host: string): string {
   const name = host.replace(/^\*\./, '')
   return getDomain(name, { allowPrivateDomains: true }) ?? name

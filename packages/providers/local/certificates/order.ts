@@ -152,7 +152,7 @@ class RunningOrder {
     })
   }
 
-  /** Of one host. It may be valid already, or the challenge may have been answered before a crash. */
+  /** One host. It may be valid already, or the challenge answered before a crash. */
   async #authorize(url: string): Promise<void> {
     const { authority, settings } = this.#parts
     let answer = await this.#read(url)

@@ -21,15 +21,15 @@ interface DomainParts extends OperationParts {
   readonly served: () => ReadonlyMap<string, readonly ServedHost[]>
 }
 
-/** As `GET /apps/{application}/domains` lists it. */
+/** Entry of `GET /apps/{application}/domains`. */
 interface Domain extends Partial<Pick<ServedHost, 'address' | 'certificate'>> {
   readonly host: string
-  /** That owns it. */
+  /** Owner. */
   readonly application: string
   readonly claimedMs: number
   /** Beside what the app file or the load balancer has. */
   readonly isAdded: boolean
-  /** Those that serve it. */
+  /** Load balancers that serve it. */
   readonly loadBalancers: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** Whose a host is: of the first application that claims it on a front, as far as the operator lets it. */
+/** Owner of a host: the first application that claims it on a front, as far as the operator lets it. */
 import { wildcardOf } from '@fairlead/base/names/host-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Access } from '@fairlead/ports/access.ts'
@@ -15,7 +15,7 @@ export interface HostClaim {
 export interface ClaimRules {
   readonly desired: Desired
   readonly patterns: readonly HostPattern[]
-  /** Of the user who claims: names an owner only to who may read it. */
+  /** Rights of the claiming user: an owner is named only to who may read it. */
   readonly access: Access
 }
 
@@ -81,7 +81,7 @@ export function claimHosts(
   }
 }
 
-/** Those that no load balancer has any more, unless a user has added them. @param parts.balancer As it will be */
+/** Releases hosts that no load balancer has any more, unless a user has added them. @param parts.balancer As it will be */
 export function releaseHosts(
   hosts: readonly string[],
   parts: {

@@ -8,7 +8,7 @@ export interface ServedHost {
   readonly path: string
   /** URL, with the port where it is not that of the scheme. */
   readonly address: string
-  /** Of a host that gets one by ACME. Times in milliseconds since the epoch. */
+  /** Certificate by ACME. Times in milliseconds since the epoch. */
   readonly certificate?: {
     readonly state: HostCertificate['state']
     readonly cause?: string

@@ -78,7 +78,7 @@ function toSite(balancer: LocalBalancer, place: FrontPlace, desired: Desired): F
   }
 }
 
-/** Those that were given to it by themselves, as `fairlead domains add` does. */
+/** Hosts that were given to it by themselves, as `fairlead domains add` does. */
 function addedHosts(balancer: LocalBalancer, desired: Desired): FrontSite['rules'] {
   const key = placeKey(balancer)
   return [...desired.all('hosts')]

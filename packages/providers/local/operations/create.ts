@@ -340,7 +340,7 @@ function noticeOfRivals({ desired }: OperationParts, group: LocalGroup): string 
   )
 }
 
-/** Before another version writes into them. @throws {Error} when they cannot be copied */
+/** Runs before another version writes into them. @throws {Error} when they cannot be copied */
 async function backUpVolumes(
   { program, image }: Pick<LocalGroup, 'program' | 'image'>,
   ancestor: LocalGroup | undefined,

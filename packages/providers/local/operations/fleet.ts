@@ -171,7 +171,7 @@ export function dismiss({ desired, context }: OperationParts, instance: LocalIns
   })
 }
 
-/** Those out of service first, then the youngest, so that long-running ones stay. */
+/** Instances out of service first, then the youngest, so that long-running ones stay. */
 function chooseLeaving(staying: readonly LocalInstance[], excess: number): LocalInstance[] {
   if (excess <= 0) return []
   return [...staying]

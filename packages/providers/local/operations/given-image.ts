@@ -93,7 +93,7 @@ export function problemOfImage(
   return problem && `imageId: "${id}" is the image of a container. ${problem}`
 }
 
-/** As the account has it, else as the one that is named. @throws {Error} when they have different contents */
+/** Image of the account, else of the one that is named. @throws {Error} when their contents differ */
 function findImageAt(
   id: string,
   { account, region }: TargetPlace,

@@ -49,7 +49,7 @@ function check(submission: LocalSubmission<InstanceFields>): Problems {
   return [submission.fields.instanceIds.length === 0 && 'instanceIds: it is missing or empty.']
 }
 
-/** Those of the account and region that are not on their way out; others are noted. */
+/** Instances of the account and region that are not on their way out; others are noted. */
 function findInstances(running: RunningOperation<InstanceFields>): LocalInstance[] {
   const { account, region } = placeOf(running)
   return [...new Set(running.fields.instanceIds)].flatMap((id) => {
@@ -253,7 +253,7 @@ const disableInstancesInDiscovery = onInstances(
   'Out of service for discovery',
 )
 
-/** Into or out of load balancers, each instance by itself. */
+/** Puts each instance by itself into load balancers, or takes it out. */
 function registration(
   words: string,
   change: (instance: LocalInstance, names: readonly string[], desired: Desired) => LocalInstance,

@@ -347,9 +347,9 @@ function toProtocol(external: ListenerFields['protocol']): BalancerListener['pro
   return external === 'TCP' ? 'tcp' : external === 'HTTPS' ? 'https' : 'http'
 }
 
-/** In place of a port: one that is free, which the load balancer then keeps. */
+/** Stands for a free port, which the load balancer then keeps. */
 const anyPort = 0
-/** Below those that systems give to clients. */
+/** Range below the ports that systems give to clients. */
 const anyPorts = { first: 10_000, last: 32_000 }
 const portTries = 200
 

@@ -227,7 +227,7 @@ function flatten(problems: Problems): string[] {
   )
 }
 
-/** As they are when it runs: permissions are about what it will find then. */
+/** Fields that can be read before it runs: permissions are about what it will find then. */
 function readableFields<S extends z.ZodRawShape>(
   fields: S,
   description: JsonObject,

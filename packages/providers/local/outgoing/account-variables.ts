@@ -26,9 +26,9 @@ interface Given {
   readonly outgoing: Outgoing
   readonly folder: string | undefined
   readonly files: OutgoingFiles
-  /** Those without a secret of the store. */
+  /** Variables without a secret of the store. */
   readonly plain: Variables
-  /** Of the settings themselves, longest first. */
+  /** Secrets in the settings themselves, longest first. */
   readonly masks: readonly string[]
   readonly refers: boolean
 }
@@ -51,7 +51,7 @@ export class AccountVariables implements MachineVariables {
     )
   }
 
-  /** Those that refer to no secret of the store, as of the settings of now. */
+  /** Variables that refer to no secret of the store, by the present settings. */
   plain(account: string): Variables {
     return this.#given.get(account)?.plain ?? {}
   }

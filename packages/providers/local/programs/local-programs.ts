@@ -13,7 +13,7 @@ import { LogLines } from './log-lines.ts'
 const partBytes = 1024 * 1024
 /** So much is looked through for the last lines: a line may be long. */
 const tailBytes = 16 * 1024 * 1024
-/** Of a job that waits for its client. */
+/** Keeps a job alive that waits for its client. */
 const waitingCommand = ['sh', '-c', 'trap exit TERM HUP; while :; do sleep 3600 & wait $!; done']
 
 interface LocalProgramParts {
@@ -74,7 +74,7 @@ export function createLocalPrograms({ agent, desired, secrets }: LocalProgramPar
   }
 }
 
-/** Of jobs that are there for a client. */
+/** Labels jobs that are there for a client. */
 export const attachedLabel = 'fairlead.attached'
 
 function toOutputWish({ sinceMs, tail, previous }: LogWish): OutputWish {

@@ -9,15 +9,15 @@ export interface GitChange extends JsonObject {
   hash: string
   branch: string
   action: string
-  /** Of a push: the whole name, such as `refs/heads/main`. */
+  /** Full name of what was pushed, such as `refs/heads/main`. */
   ref?: string
-  /** Of a pushed tag. */
+  /** Name of a pushed tag. */
   tag?: string
   /** Files of a push. */
   paths?: readonly string[]
   /** Why the files of a push are unknown, as a sentence. */
   pathsUnknown?: string
-  /** Of a push: its last commit, as the host describes it. */
+  /** Last commit of a push, as the host describes it. */
   commit?: JsonObject
   /** Who has written its commits, with addresses that no reader sees. */
   authors?: readonly CommitAuthor[]
@@ -60,7 +60,7 @@ export function pushedCommit(ref: string, after: string, tagged: string): string
   return isNoCommit(after) || !ref.startsWith(tagPrefix) ? after : tagged || after
 }
 
-/** Of a deleted branch, its end, which triggers have to ask for; of a deleted tag nothing. */
+/** A deleted branch becomes its end, which triggers have to ask for; a deleted tag nothing. */
 export function orDeletion(change: GitChange): GitChange | undefined {
   if (!isNoCommit(change.hash)) return change
   const { repoProject, slug, branch, repositories, ref = '' } = change

@@ -35,7 +35,7 @@ import {
 type Methods<T> = Record<string, JavaMethod<T>>
 type DateLike = Temporal.PlainDate | Temporal.PlainDateTime | Temporal.ZonedDateTime
 
-/** For methods that count nothing. */
+/** Context of methods that count nothing. */
 const noContext = undefined as unknown as CallContext
 
 const nanosecondsPerSecond = 1_000_000_000n

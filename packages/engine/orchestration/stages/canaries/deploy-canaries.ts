@@ -77,7 +77,7 @@ function deployments(place: StagePlace): NewStage[] {
   ]
 }
 
-/** As `deploy` takes it; what an interrupted analysis has left in the cluster is removed. */
+/** Cluster for the stage `deploy`, without what an interrupted analysis has left in it. */
 function toCluster(
   { spec, percent, provider }: CanaryGroup,
   { account, application, cluster }: Baseline,

@@ -224,7 +224,7 @@ function describeScore(
   return `${intervalOf(stage)} has the score ${String(canaryScore)}, ${comparison}${reason}.`
 }
 
-/** With the reason why the intervals that are left cannot change it, where there are any. */
+/** Adds why the intervals that are left, if any, cannot change it. */
 export function describeEarly(stage: Stage, judgment: JudgmentNotes, comparison: string): string {
   const { interval, intervals } = settingsOf(stage.context)
   const outlook = interval === intervals ? undefined : judgment.canaryOutlook

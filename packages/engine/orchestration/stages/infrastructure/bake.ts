@@ -78,7 +78,7 @@ const toSettings = shape({
   user: textOf,
 })
 
-/** As the bakery has answered last. */
+/** Last response of the bakery. */
 const statusNote = note('status', shape({ id: textOf, resource_id: textOf, state: textOf }))
 const artifactsNote = note('artifacts', objectsOf)
 const bakedBeforeNote = note('previouslyBaked', isTrue)

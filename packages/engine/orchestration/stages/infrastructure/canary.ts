@@ -44,7 +44,7 @@ interface Canary {
   readonly source: string
 }
 
-/** Before anything is created. @throws {StageError} that says what to write */
+/** Runs before anything is created. @throws {StageError} that says what to write */
 export function checkCanarySteps(context: JsonObject, { type }: Execution): void {
   const isJudged = canaryStepsOf(context).some(({ judgment }) => judgment !== undefined)
   if (!isJudged || type === 'PIPELINE') return
@@ -196,7 +196,7 @@ export function takeShareAway(
   ]
 }
 
-/** Those before it serve all, and it is disabled; it keeps no share, so that it can be enabled again. */
+/** Earlier server groups serve all, and it is disabled; it keeps no share, so that it can be enabled again. */
 export function abortStages(
   stage: Stage,
   place: StrategyPlace,
@@ -266,7 +266,7 @@ const readNumber = shape({
   canaryStep: shape({ number: numberOf, of: numberOf, percent: numberOf }),
 })
 
-/** Which step stopped the canary, at which share, and why; undefined where it was no step. */
+/** Names the step that stopped the canary, its share and the reason; undefined where it was no step. */
 export function describeStop(place: StagePlace): string | undefined {
   const { stage, execution } = place
   if (rivalOf(stage) === undefined || hasHandedOver(place)) return undefined

@@ -109,7 +109,7 @@ const readNames = shape({
   source: shape({ cluster: textOf }),
 })
 
-/** Which server group of its cluster the stage works on, where it does not name one. */
+/** Word for the server group of its cluster to work on, where the stage does not name one. */
 export function targetWordOf(context: JsonObject): string | undefined {
   return readNames(context).target
 }

@@ -200,11 +200,11 @@ interface Attempts {
   readonly key: string
   readonly tries: number
   readonly pauseMs: number
-  /** Which errors do not end it; unless given, those that the engine does not repeat by itself. */
+  /** Whether an error does not end it. Default: the engine would not repeat it by itself. */
   readonly mayPass?: (error: StageError) => boolean
 }
 
-/** Of what was looked for, and not of the one who was asked. */
+/** Whether what was looked for is missing, rather than the service that was asked. */
 export function isAbsence(error: StageError): boolean {
   return !(error instanceof RetryableError) && error.details['status'] === undefined
 }

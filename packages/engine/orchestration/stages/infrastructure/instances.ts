@@ -50,7 +50,7 @@ const readStage = shape({
   instanceIds: textsOf,
   instance: textOf,
   asgName: textOf,
-  /** Of the moment before, in milliseconds since the epoch. */
+  /** Just before their end, in milliseconds since the epoch. */
   terminatedAt: or(numberOf, 0),
   launchTimes: objectOf,
 })
@@ -104,7 +104,7 @@ function waitForInstances(
   })
 }
 
-/** With a server group named, an instance is gone once the group does not list it; without, once the service does not know it. */
+/** An instance is gone once the named server group does not list it, or, without one, once the service does not know it. */
 function waitTerminated(): Step {
   return waitStep('waitForTerminatedInstances', hourMs, async (context) => {
     const { infrastructure, stage } = context

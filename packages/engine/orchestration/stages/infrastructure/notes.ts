@@ -23,7 +23,7 @@ import type { TaskContext } from '../stage-type.ts'
 export interface Note<T> {
   /** @param holder Context or outputs of a stage */
   in(holder: JsonObject): T
-  /** Of the stage, or of the nearest one ahead that has it among its outputs. */
+  /** Value of the stage, or of the nearest one ahead with it among its outputs. */
   around(context: Pick<TaskContext, 'read'>): T
   as(value: T): JsonObject
 }
@@ -55,7 +55,7 @@ function namesNote(key: string): Note<readonly PlacedName[]> {
 export const createdNote = namesNote('deploy.server.groups')
 export const jobsNote = namesNote('deploy.jobs')
 
-/** Of objects that the stage has deployed. */
+/** Objects that the stage has deployed. */
 export const deployedNote = namesNote('outputs.manifestNamesByNamespace')
 
 /** What the cluster has answered for them. */

@@ -122,7 +122,7 @@ async function planStop(
 
 const readImage = shape({ volumes: maybe(toVolumes), imageAccount: textOf })
 
-/** Those of the program, else of the image; a clone without an image of its own has those of its source. */
+/** Volumes of the program, else of the image; a clone without its own image has those of its source. */
 async function volumesOf(
   context: TaskContext,
   imageId: string | undefined,

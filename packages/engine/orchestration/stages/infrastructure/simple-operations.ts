@@ -12,7 +12,7 @@ const refreshLoadBalancers = refreshNamed('LoadBalancer', 'loadBalancerName')
 const refreshSecurityGroups = refreshNamed('SecurityGroup', 'securityGroupName')
 const monitorUpsert = monitorStep('monitorUpsert', { expectsResult: true, read: readLoadBalancers })
 
-/** Those without steps of their own. */
+/** Operations without steps of their own. */
 const plainOperations = [
   ...[
     'mapLoadBalancers',

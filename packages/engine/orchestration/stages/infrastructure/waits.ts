@@ -236,7 +236,7 @@ export interface Lack {
   readonly notes?: JsonObject
 }
 
-/** Of earlier looks; those of another run of the stage do not count. */
+/** Results of earlier looks; those of another run of the stage do not count. */
 const readLooks = shape({
   traffic: [shape({ run: numberOf, wasReached: isTrue, reversedMs: numberOf }), 'waiting.traffic'],
   starts: [shape({ run: numberOf, sinceMs: numberOf, failed: maybe(objectOf) }), 'waiting.starts'],
@@ -342,7 +342,7 @@ const lastLines = 8
 const maxOutput = 1000
 
 interface DownReason {
-  /** With a line break before it; empty where there is none. */
+  /** Starts with a line break; empty where there is none. */
   readonly text: string
   readonly cause?: Cause
 }

@@ -48,7 +48,7 @@ export function trafficOf(context: JsonObject) {
   return { ...options, enabled }
 }
 
-/** Before anything is deployed. @throws {StageError} that says what to deploy instead */
+/** Runs before anything is deployed. @throws {StageError} that says what to deploy instead */
 export function checkCanaryManifests(manifests: readonly JsonObject[], context: JsonObject): void {
   const groups = manifests.filter(({ kind }) => kind === 'ReplicaSet')
   const [group] = groups

@@ -34,7 +34,7 @@ export function isLimited(manifest: JsonObject): boolean {
 
 const { preview: _preview, ...submitAfterDeploy } = submit
 
-/** As a part of a deployment; what is deployed is known only then. */
+/** Part of a deployment; what is deployed is known only then. */
 export const cleanUpSteps: readonly Step[] = [
   submitAfterDeploy,
   monitorStep('monitorCleanup'),

@@ -104,7 +104,7 @@ function toDocuments(values: readonly unknown[], where: string): JsonObject[] {
     })
 }
 
-/** As `kubectl` reads files. @throws {StageError} */
+/** Reads files like `kubectl`. @throws {StageError} */
 export function parseDocuments(text: string, where: string): unknown[] {
   try {
     // Files that were joined may each begin with a byte order mark.

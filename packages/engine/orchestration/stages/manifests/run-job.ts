@@ -244,7 +244,7 @@ async function stopJob(context: TaskContext): Promise<void> {
   if (operations.length > 0) await submitOperations(context, 'stopJob', operations, kubernetes)
 }
 
-/** Of the jobs as the operation has named them; until it has, by the manifest. */
+/** Stages that delete the jobs as the operation named them, or as the manifest does. */
 function deletions(stage: Stage): NewStage[] {
   const { manifest, namespace } = readStage(stage.context)
   const { name, namespace: location = namespace } = manifest.metadata

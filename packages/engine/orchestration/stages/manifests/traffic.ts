@@ -39,7 +39,7 @@ type Strategy = (typeof strategies)[keyof typeof strategies] | 'NONE'
 
 const oldKey = 'deploy.old.manifests'
 
-/** Those of a stage without traffic management are none. */
+/** None for a stage without traffic management. */
 export function trafficStrategyOf(context: JsonObject): Strategy {
   const { enabled, strategy = '' } = trafficOf(context)
   const name = strategy.toLowerCase().replace(/[^a-z]/g, '')
@@ -183,7 +183,7 @@ function toTarget({ context }: Stage, { location, name }: PlacedName): TrafficTa
 
 const readApp = shape({ moniker: shape({ app: text }) })
 
-/** Those of what is deployed. */
+/** Replica sets among what is deployed. */
 function replicaSetsOf(stage: Stage, deployed = deployedNote.in(stage.context)): TrafficTarget[] {
   return deployed
     .filter(({ name }) => kindOf(name) === 'replicaset')

@@ -85,7 +85,7 @@ export async function plannedDeployments(
   )
 }
 
-/** In Kubernetes, it takes the pods of what runs there. */
+/** Takes the pods of what runs there, in Kubernetes. */
 function canaryOf(
   target: PromotionTarget,
   { type, context }: NewStage,
@@ -196,7 +196,7 @@ function isIn({ account, credentials }: DoneStage, target: PromotionTarget): boo
   return account === target.account || credentials === target.account
 }
 
-/** As its newest server group was created, else as a pipeline would, else as a clone. */
+/** Repeats the creation of its newest server group, else a pipeline's, else clones. */
 async function serverGroupStage(
   context: TaskContext,
   target: PromotionTarget,
@@ -239,7 +239,7 @@ async function serverGroupStage(
   }
 }
 
-/** As its full form names it. @throws {StageError} */
+/** Image by its full name. @throws {StageError} */
 async function imageOf(
   context: TaskContext,
   { account, region, serverGroups, cluster }: RunningCluster,
@@ -390,7 +390,7 @@ async function loadApplied(
   return { ...applied, metadata: { ...toNamed(applied).metadata, namespace: region } }
 }
 
-/** Those of the same repositories are replaced. */
+/** Replaces images of the same repositories. */
 function withImages(value: unknown, images: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((each) => withImages(each, images))
   if (!isObject(value)) return value

@@ -122,7 +122,7 @@ function describeVersions({ versions }: Running): string {
   return [...new Set(versions.map(({ label }) => label))].join(', ')
 }
 
-/** As `resolve` has kept it. */
+/** Result that `resolve` has kept. */
 const toPromotion = shape({
   to: String,
   version: String,
@@ -152,7 +152,7 @@ async function waitForSoakTime(context: TaskContext): Promise<TaskResult> {
   return { status: 'RUNNING', context: { [waitingKey]: words }, pollMs }
 }
 
-/** Which of its inner stages holds it up. */
+/** Names the inner stage that holds it up. */
 function describeWait(stage: Stage, execution: Execution): string | undefined {
   if (isSoak(stage)) return undefined
   const part = graphOf(execution)

@@ -75,7 +75,7 @@ function placeIn(context: JsonObject): JsonObject {
   )
 }
 
-/** With the account of the stage, where that is one of this machine. */
+/** Names the account of the stage, where that is one of this machine. */
 function commandStage(
   name: string,
   { command, env, seconds }: VerificationCheck,
