@@ -120,16 +120,23 @@ test('pushes', async (t) => {
     'app-scenario 56, 124: a branch has a preview, which goes with its database and volumes',
     async () => {
       repository.git('checkout', '--quiet', '-b', 'feature')
-      const after = repository.commit({ 'server.js': program('feature') })
+      // Where previews run is for the file of the connected branch.
+      const own = appFile
+        .replace('account: dev', 'account: prod')
+        .replace('preview.example', 'example')
+      const after = repository.commit({
+        '.fairlead/app.yml': own,
+        'server.js': program('feature'),
+      })
       succeeded(await push('refs/heads/feature', { before: '0'.repeat(40), after }))
       assert.equal(await page('feature.preview.example'), 'feature TOKEN=never')
       assert.equal(await page('shop.example'), 'two TOKEN=never')
       const { stdout } = await cli('status')
       assert.match(stdout, /^preview-feature +web +3-/m)
       const volumes = join(fairlead.dataDir, 'volumes/dev/east')
-      const own = ['shop-preview-feature-cache', 'shop-preview-feature-web']
-      const there = readdirSync(volumes).filter((name) => own.includes(name))
-      assert.deepEqual(there.sort(), own)
+      const named = ['shop-preview-feature-cache', 'shop-preview-feature-web']
+      const there = readdirSync(volumes).filter((name) => named.includes(name))
+      assert.deepEqual(there.sort(), named)
       assert.equal((await cli('db', 'connect', 'cache', '--', 'SET', 'a', '1')).stdout, 'OK\n')
       const fresh = await cli('db', 'connect', 'cache', '--env', 'preview-feature', '--', 'DBSIZE')
       assert.equal(fresh.stdout, '0\n', fresh.stderr)
@@ -137,7 +144,7 @@ test('pushes', async (t) => {
       succeeded(await push('refs/heads/feature', { before: after, after: '0'.repeat(40) }))
       assert.doesNotMatch((await cli('status')).stdout, /feature/)
       assert.doesNotMatch(await page('feature.preview.example'), /feature TOKEN/)
-      const left = readdirSync(volumes).filter((name) => own.includes(name))
+      const left = readdirSync(volumes).filter((name) => named.includes(name))
       assert.deepEqual(left, [])
       const names = (await fairlead.read<JsonObject[]>('/applications/shop/pipelineConfigs')).map(
         ({ name }) => name,

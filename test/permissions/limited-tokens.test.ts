@@ -87,6 +87,15 @@ test('a token reaches its own application only', async (t) => {
     }
   })
 
+  await t.test('by no expression for an object that may name another application', async () => {
+    const variables = [{ key: 'c', value: [{ application: 'shop', account: 'test' }] }]
+    const vars = { refId: '0', type: 'evaluateVariables', variables }
+    for (const clusters of ['${c}', ['${c[0]}']]) {
+      const deploy = { refId: '1', requisiteStageRefIds: ['0'], type: 'deploy', clusters }
+      await refused('POST /pipelines/start', plan({ application: 'web', stages: [vars, deploy] }))
+    }
+  })
+
   await t.test('by no stage that starts a pipeline of another application', async () => {
     const hidden = { ...child, pipeline: `\${'${shop?.id}'}` }
     for (const stage of [child, hidden]) {

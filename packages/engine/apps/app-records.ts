@@ -63,7 +63,7 @@ export class AppRecords {
     const app = await this.withDatabases(this.withScales(readApp(stored.file)), as)
     const previews = this.store
       .previews(application)
-      .flatMap(({ file, branch }) => readPreview(file, branch).environments)
+      .flatMap(({ file, branch }) => readPreview(file, branch, stored.file).environments)
     return { stored, app: { ...app, environments: [...app.environments, ...previews] } }
   }
 
@@ -79,7 +79,7 @@ export class AppRecords {
     if (!isPreview(environment)) return this.readFile(file)
     const previews = this.store.previews(application)
     const own = previews.find(({ branch }) => previewOf(branch) === environment)
-    return readPreview(file, own?.branch ?? '')
+    return readPreview(file, own?.branch ?? '', this.store.app(application)?.file ?? file)
   }
 
   /** Without numbers of instances that were set since. */

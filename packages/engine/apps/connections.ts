@@ -125,7 +125,8 @@ export class AppConnections implements AppRevisions {
       if (found === undefined) return undefined
       const environment = previewOf(branch)
       const { definitions } = this.#records.context.ports
-      const here = chooseEnvironment(readPreview(found.file, branch), undefined)
+      const main = this.#records.store.app(application)?.file ?? found.file
+      const here = chooseEnvironment(readPreview(found.file, branch, main), undefined)
       const jobs = await this.#previewRemoval(here, as)
       const name = deployPipelineName(environment)
       const pipelines = await definitions.pipelinesOf(application, as)

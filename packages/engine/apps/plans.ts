@@ -56,7 +56,8 @@ export class AppPlans {
     as: Caller,
   ): Promise<PlannedApp> {
     const { ports } = this.#records.context
-    const read = branch === undefined ? readApp(file) : readPreview(file, branch)
+    const main = this.#records.store.app(application)?.file ?? file
+    const read = branch === undefined ? readApp(file) : readPreview(file, branch, main)
     if (read.application !== application)
       throw new PortError(
         400,

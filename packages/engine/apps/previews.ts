@@ -33,24 +33,27 @@ function slugOf(branch: string): string {
 }
 
 /**
- * The file as the preview of a branch has it: its only environment. Schedules are left out.
+ * The file as the preview of a branch has it: its only environment. Schedules are left out. Where previews run, under which hosts and
+ * with which databases is for the file of the connected branch: who may push another one need not be trusted with that.
  *
- * @throws {PortError} 400 with all that is wrong in the file, or where it has no previews
+ * @param main Text of that file; where it has no previews any more, the branch's own counts for those that are left
+ * @throws {PortError} 400 with all that is wrong in the file, or where the app has no previews
  */
-export function readPreview(text: string, branch: string): ReadApp {
+export function readPreview(text: string, branch: string, main: string): ReadApp {
   const { application, digest } = readApp(text)
   const file = readFile(text)
-  const { preview } = file
+  const rules = hasPreviews(main) ? readFile(main) : file
+  const { preview, account } = rules
   if (preview === undefined || preview === false)
     throw new PortError(
       400,
       `${application} has no previews. Write "preview: true" in its app file.`,
     )
-  const first = mergeEnvironment(file, environmentsOf(file)[0] ?? '')
-  const main = first.services.flatMap(({ hosts }) => hosts)[0]?.host.replace(/^\*\./, '')
-  const pattern = (preview === true ? undefined : preview.hosts) ?? `{branch}.${main ?? ''}`
+  const first = mergeEnvironment(rules, environmentsOf(rules)[0] ?? '')
+  const usual = first.services.flatMap(({ hosts }) => hosts)[0]?.host.replace(/^\*\./, '')
+  const pattern = (preview === true ? undefined : preview.hosts) ?? `{branch}.${usual ?? ''}`
   const part = preview !== true && preview.attach === 'none' ? { attach: null } : {}
-  const here = mergeEnvironment(file, previewOf(branch), part)
+  const here = mergeEnvironment({ ...file, account }, previewOf(branch), part)
   const services = here.services
     .filter(({ schedule }) => schedule === undefined)
     .map(withHosts(pattern.replace('{branch}', slugOf(branch))))

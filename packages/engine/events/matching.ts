@@ -3,6 +3,7 @@ import { formatJson } from '@fairlead/base/json/json.ts'
 import { isTrue, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
+import { itself, toCaller } from '@fairlead/ports/caller.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import type { Event } from './event.ts'
@@ -79,7 +80,7 @@ interface Arrival {
 interface Judged {
   readonly kind: TriggerKind
   readonly pipeline: EffectivePipeline
-  readonly means: MatchContext
+  readonly means: Omit<MatchContext, 'as'>
 }
 
 /** Judges the triggers of a pipeline for one event. */
@@ -108,7 +109,9 @@ class PipelineJudge {
     const starter = await toIdentity(requireAccess, this.#context, definition, defined)
     const forbidden = describeForbiddenStart(starter, definition)
     if (forbidden !== undefined) return forbidden
-    const problem = (await kind.mismatch(defined, event, means)) ?? this.#describeMissing(defined)
+    const as = this.#context.settings.authorization === true ? toCaller(starter.identity) : itself
+    const problem =
+      (await kind.mismatch(defined, event, { ...means, as })) ?? this.#describeMissing(defined)
     if (problem !== undefined) return problem
     // A secret stays with the definition; a run's id is never that of another run.
     const { secret: _secret, executionId: _executionId, ...kept } = defined

@@ -12,7 +12,7 @@ import { SharedPartStore, sharedPartsMigration } from '@fairlead/base/storage/sh
 import { createUlid, isExecutionId } from '@fairlead/base/storage/ulid.ts'
 import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { type Caller, itself, toCaller } from '@fairlead/ports/caller.ts'
+import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
 import { type Arrival, readArrival } from '../pipelines/arrivals.ts'
 import type { Start } from './start.ts'
 
@@ -190,7 +190,7 @@ export class Starts {
     const { executions, builds } = this.#context.ports
     const starter = toStarter(executionId, start)
     const isManual = start.trigger['type'] === 'manual'
-    const arrival = await readArrival(builds, start, isManual ? starter : itself, () =>
+    const arrival = await readArrival(builds, start, starter, () =>
       this.#pause(this.#pauses.buildMs),
     )
     const definition = toDefinition(executionId, start, arrival)

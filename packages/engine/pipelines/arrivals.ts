@@ -17,7 +17,7 @@ export interface Arrival {
 const buildTries = 5
 
 /**
- * @param as Reads the build. Who starts a pipeline by hand chooses it, and so has to be allowed to read it
+ * @param as For whom the run acts, and who has to be allowed to read the build: a request, or the author of the trigger, chooses it
  * @param pause Between two readings of a build; without it, it is read once
  * @see docs/contracts/events.md#from-event-to-start, steps 8 and 9
  */

@@ -12,14 +12,13 @@ import { actsForSaver } from '@fairlead/model/rights/built-in-roles.ts'
 import type { BackendContext } from '../backend.ts'
 import { anonymous, itself } from '../caller.ts'
 
-/** Fields of a pipeline that say nothing about what it does. */
+/** Fields of a pipeline that say nothing about what it does. Expressions read its name, so that is none of them. */
 const marks: ReadonlySet<string> = new Set([
   'disabled',
   'index',
   'updateTs',
   'lastModified',
   'lastModifiedBy',
-  'name',
 ])
 /** Versions that are compared at most. */
 const mostVersions = 100

@@ -681,6 +681,34 @@ test('events-scenario 29: with authorization a trigger needs EXECUTE for its use
   assert.equal(recording.starts[0]!.headers['x-spinnaker-accounts'], 'dev')
 })
 
+test('events-scenario 18: a build that the user of a trigger may not read starts nothing', async (t) => {
+  const { recording, send } = await startEvents(
+    t,
+    [pipelineWith({ ...appBuild, runAsUser: 'bot', propertyFile: 'out.yml' })],
+    { authorization: true },
+  )
+  const readers: unknown[] = []
+  let status = 403
+  recording.answer = (service, { headers }) => {
+    if (service === 'fiat')
+      return {
+        status: 200,
+        body: { applications: [{ name: 'DEMO', authorizations: ['EXECUTE'] }], accounts: [] },
+      }
+    if (service !== 'igor') return undefined
+    readers.push(headers?.['x-spinnaker-user'])
+    return { status, body: { number: 7 } }
+  }
+  const event = buildEvent({ number: 7, building: false, result: 'SUCCESS' })
+  const report = () => send('/', event, { 'x-spinnaker-user': 'ci' })
+  assert.equal((await report()).status, 200)
+  assert.deepEqual(recording.starts, [])
+  status = 200
+  await report()
+  await recording.untilStarts(1)
+  assert.deepEqual(new Set(readers), new Set(['bot']))
+})
+
 test('with authorization, builds and images are reported by services and users alone', async (t) => {
   const jenkins = { type: 'jenkins', master: 'ci-main', job: 'app', runAsUser: 'bot' }
   const docker = { type: 'docker', account: 'hub', repository: 'app', runAsUser: 'bot' }

@@ -1,7 +1,7 @@
 /** Finished builds of any build server. docs/contracts/events.md#builds. */
 import { asGiven, or, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
-import { itself } from '@fairlead/ports/caller.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import { joinNames, type MatchContext, type TriggerKind } from './kind.ts'
@@ -42,7 +42,8 @@ export const buildKind: TriggerKind = {
     const { master, project } = toContent(content)
     return [joinNames(master, project.name)]
   },
-  mismatch: (trigger, event, means) =>
+  mismatch: async (trigger, event, means) =>
+    (await describeHidden(event, means)) ??
     describeBadProperties(trigger, lastBuildOf(event).number, means),
   // The build's details are read when the run is prepared, as for a manual start that names a build.
   fields: (_trigger, event) => {
@@ -55,11 +56,27 @@ export const buildKind: TriggerKind = {
     ),
 }
 
+/** The run receives what the build has made. */
+async function describeHidden(
+  event: Event,
+  { ports, as }: MatchContext,
+): Promise<string | undefined> {
+  if (as.user === undefined) return undefined
+  const { master: host = '', project } = toContent(event.content)
+  const build = { host, job: project.name ?? '', number: Number(project.lastBuild.number) }
+  try {
+    await ports.builds.build(build, as)
+  } catch (error) {
+    if (error instanceof PortError && error.status === 403) return error.message
+  }
+  return undefined
+}
+
 /** Constraints are about the build's property file; without one, or when it cannot be read, they are not satisfied. */
 async function describeBadProperties(
   trigger: JsonObject,
   number: unknown,
-  { ports, patterns }: MatchContext,
+  { ports, patterns, as }: MatchContext,
 ): Promise<string | undefined> {
   const {
     payloadConstraints: constraints,
@@ -71,7 +88,7 @@ async function describeBadProperties(
   if (file === undefined)
     return 'The trigger has constraints, and no property file that they are about. Name one.'
   const properties = await Promise.try(() =>
-    ports.builds.properties({ host, job, number: Number(number) }, file, itself),
+    ports.builds.properties({ host, job, number: Number(number) }, file, as),
   ).catch(() => undefined)
   if (properties === undefined) return `The property file ${file} of the build cannot be read.`
   return describeUnsatisfied(constraints, properties, { paths: false, patterns })

@@ -1,5 +1,6 @@
 /** A kind of trigger: its events, its conditions, and the fields that a run receives. */
 import { definedOf, fieldOf, type JsonObject } from '@fairlead/base/json/values.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
 import type { Event } from '../event.ts'
 import type { Patterns } from '../event-patterns.ts'
@@ -8,6 +9,8 @@ import type { Patterns } from '../event-patterns.ts'
 export interface MatchContext {
   patterns: Patterns
   ports: Pick<Ports, 'builds'>
+  /** For whom the run will act, if permissions decide anything. */
+  as: Caller
 }
 
 export interface TriggerKind {

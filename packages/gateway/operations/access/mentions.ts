@@ -2,11 +2,15 @@
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { storedTemplate } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { typesOf } from '@fairlead/model/rights/privileged-stages.ts'
+import { stageDescriptions } from '@fairlead/model/stage-types/all.ts'
+import { type Field, namesOf } from '@fairlead/model/stage-types/description.ts'
 import { readMember, walkBody } from './job-form.ts'
 import { resourcesIn } from './resource-names.ts'
 import {
   applicationsIn,
   type DemandSubject,
+  hidden,
+  isHidden,
   keysOf,
   namesIn,
   type OwnedKind,
@@ -37,6 +41,14 @@ const idKeys: Readonly<Record<string, OwnedKind>> = {
   strategyPipeline: 'definition',
 }
 const applicationKeys = new Set(['applicationName', 'strategyApplication'])
+const naming = new Set([
+  ...['application', 'moniker', 'cluster', 'pipeline', 'serverGroupName', 'asgName'],
+  ...['control', 'experiment'],
+])
+/** Fields of stages whose members name applications or pipelines: an expression in their place brings names that are not checked. */
+const holders = new Set(
+  [...stageDescriptions.values()].flatMap(({ fields }) => fields.flatMap(holdersIn)),
+)
 const changesProject = new Set(['upsertproject', 'deleteproject'])
 
 /**
@@ -50,6 +62,7 @@ export function subjectsMentionedIn(body: unknown): DemandSubject[] {
     if (ownData.has(key)) return undefined
     const read = readMember(key, value, owner)
     if (changesProjects(read)) found.push({ kind: 'shared' })
+    if (holders.has(key) && [read].flat().some(isHidden)) found.push(hidden())
     for (const name of applicationsIn(key, read)) found.push(toNeed(name, 'READ'))
     if (applicationKeys.has(key)) for (const name of namesIn(read)) found.push(toNeed(name, 'READ'))
     for (const subject of resourcesIn(key, read, owner as JsonObject, 'READ')) found.push(subject)
@@ -57,6 +70,16 @@ export function subjectsMentionedIn(body: unknown): DemandSubject[] {
     return read
   })
   return found
+}
+
+function holdersIn(field: Field): string[] {
+  const members = [...(field.fields ?? []), ...(field.hiddenFields ?? [])]
+  const isHolder = /^(?:objects?|json)$/.test(field.kind) && isNaming(field)
+  return [...(isHolder ? namesOf(field) : []), ...members.flatMap(holdersIn)]
+}
+
+function isNaming({ name, fields = [], hiddenFields = [] }: Field): boolean {
+  return naming.has(name) || [...fields, ...hiddenFields].some(isNaming)
 }
 
 function changesProjects(value: unknown): boolean {
