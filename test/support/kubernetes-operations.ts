@@ -11,6 +11,7 @@ import {
 import { waitFor } from './wait-until.ts'
 
 export interface TaskView {
+  readonly id: string
   readonly status: {
     readonly completed: boolean
     readonly failed: boolean

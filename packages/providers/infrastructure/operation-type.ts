@@ -34,6 +34,8 @@ export interface OperationRun {
   aside<T>(wait: () => Promise<T>): Promise<T>
   /** Aborted when Fairlead stops: an operation that then fails with an `AbortError` runs again after the next start. */
   readonly signal: AbortSignal
+  /** Aborted when the operation is cancelled: its waits end with an `AbortError`, what it does is done. */
+  readonly cancellation?: AbortSignal
   note(status: string): void
   /** Results for the orchestrator. @see docs/contracts/infrastructure.md#operations */
   report(result: JsonObject): void

@@ -97,16 +97,20 @@ function submittedOperations(request: Asked): SubmittedOperation[] {
 }
 
 function isGeneral(name: string): boolean {
-  return /EntityTags$/.test(name)
+  return /EntityTags$|^cancelTask$/.test(name)
 }
 
 export function findOperationType(
-  { providers, entityTags }: Pick<EmbeddedInfrastructure, 'providers' | 'entityTags'>,
+  {
+    providers,
+    entityTags,
+    tasks,
+  }: Pick<EmbeddedInfrastructure, 'providers' | 'entityTags' | 'tasks'>,
   { provider, name }: Pick<SubmittedOperation, 'provider' | 'name'>,
 ): OperationType | undefined {
   const types =
     provider === ''
-      ? entityTags.operations
+      ? { ...entityTags.operations, ...tasks.operations }
       : providers.find(({ id }) => id === provider.toLowerCase())?.operations
   return types !== undefined && Object.hasOwn(types, name) ? types[name] : undefined
 }

@@ -14,7 +14,12 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { accountOf } from '@fairlead/ports/cloud-values.ts'
 import type { FollowLimit } from '@fairlead/ports/infrastructure.ts'
 import type { RetainedKind } from '@fairlead/ports/retained-kind.ts'
-import { applicationsOf, type OperationRun, type OperationType } from './operation-type.ts'
+import {
+  applicationsOf,
+  type OperationRun,
+  type OperationType,
+  type OperationTypes,
+} from './operation-type.ts'
 
 export const taskMigrations = [
   `CREATE TABLE infrastructure_tasks (
@@ -81,6 +86,7 @@ export class Tasks {
   readonly #queued = new Map<string, Promise<void>>()
   readonly #noted = new Map<string, Pick<OperationTask, 'history' | 'status'>>()
   readonly #closing = new AbortController()
+  readonly #cancellations = new Map<string, AbortController>()
 
   constructor(options: TaskOptions) {
     const { db, now } = options.context
@@ -102,6 +108,21 @@ export class Tasks {
         'DELETE FROM infrastructure_tasks WHERE id IN (SELECT id FROM infrastructure_tasks WHERE completed_ms < ? LIMIT ?)',
       ),
     }
+  }
+
+  /** Ends the waits of a task that runs. It waits for no other operation. */
+  readonly operations: OperationTypes = {
+    cancelTask: {
+      check: ({ task }) =>
+        this.subjectOf(String(task)) === undefined ? [`there is no task ${String(task)}.`] : [],
+      applications: ({ task }) => this.subjectOf(String(task))?.applications ?? [],
+      accounts: ({ task }) => this.subjectOf(String(task))?.accounts ?? [],
+      order: () => [],
+      run: async ({ task }, run) => {
+        run.note(`Cancelling task ${String(task)} …`)
+        this.#cancellations.get(String(task))?.abort()
+      },
+    },
   }
 
   get retained(): RetainedKind {
@@ -205,10 +226,12 @@ export class Tasks {
       })
       .finally(() => {
         this.#queued.delete(task.id)
+        this.#cancellations.delete(task.id)
         this.#noted.delete(task.id)
         for (const name of names) if (this.#ends.get(name) === end) this.#ends.delete(name)
       })
     this.#queued.set(task.id, end)
+    this.#cancellations.set(task.id, new AbortController())
     for (const name of names) this.#ends.set(name, end)
   }
 
@@ -272,11 +295,13 @@ export class Tasks {
     this.#note(task, orchestration, `Processing operation: ${name}`)
     this.#store(task)
     let isCommitted = false
+    const cancellation = this.#cancellations.get(task.id)?.signal
     const run: OperationRun = {
       id: `${task.id}-${task.done}`,
       user: task.user,
       identity: task.identity,
       signal: this.#closing.signal,
+      ...(cancellation !== undefined && { cancellation }),
       aside: (wait) => this.#turns.aside(wait),
       note: (status) => this.#note(task, phaseOf(name), status),
       report: (result) => void task.resultObjects.push(result),
@@ -290,6 +315,10 @@ export class Tasks {
       await type.run(await this.#withSecrets(type, description, { run, revealed }), run)
     } catch (error) {
       if (storageFaultOf(error) !== undefined) throw error
+      if (cancellation?.aborted === true && (error as Error).name === 'AbortError')
+        return new Error(
+          `It was cancelled. What it has begun stays begun, such as a deletion. It said: ${task.status.status}`,
+        )
       return withMasks(error as Error, revealed)
     }
     if (!isCommitted) {

@@ -13,7 +13,7 @@ import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 export interface ManifestRun {
   readonly parts: KubernetesParts
   readonly account: KubernetesAccount
-  readonly run: Pick<OperationRun, 'id' | 'user' | 'signal' | 'note' | 'report'>
+  readonly run: Pick<OperationRun, 'id' | 'user' | 'signal' | 'cancellation' | 'note' | 'report'>
 }
 
 export type KubernetesOperation = (parts: KubernetesParts) => OperationType

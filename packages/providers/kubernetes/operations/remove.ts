@@ -71,8 +71,8 @@ export async function startRemoval(
   }
 }
 
-/** Finalizers are named after it. */
-const patienceMs = 10_000
+/** Finalizers are named after it, within 10 s. */
+const patienceMs = 7000
 
 /** Who takes finalizers away; others have a controller of their own. */
 const finalizers: readonly (readonly [pattern: RegExp, remover: string])[] = [

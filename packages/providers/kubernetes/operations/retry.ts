@@ -56,10 +56,13 @@ export function isPassingOrConflict(error: unknown): boolean {
  * Asks again after pauses that grow, until the answer is defined.
  *
  * @returns undefined when the time is over
- * @throws an `AbortError` when Fairlead stops
+ * @throws an `AbortError` when Fairlead stops, or the operation is cancelled
  */
 export async function pollUntil<T>(
-  { parts, run }: Pick<ManifestRun, 'parts'> & { readonly run: Pick<OperationRun, 'signal'> },
+  {
+    parts,
+    run,
+  }: Pick<ManifestRun, 'parts'> & { readonly run: Pick<OperationRun, 'signal' | 'cancellation'> },
   {
     limitMs,
     longestPauseMs = 2000,
@@ -68,11 +71,11 @@ export async function pollUntil<T>(
 ): Promise<T | undefined> {
   const { steady } = parts.context
   const startMs = steady()
+  const signal =
+    run.cancellation === undefined ? run.signal : AbortSignal.any([run.signal, run.cancellation])
   for (let round = 0; ; round++) {
     const answer = await ask()
     if (answer !== undefined || steady() - startMs > limitMs) return answer
-    await sleep(backOffMs({ firstMs: 50, longestMs: longestPauseMs }, round), undefined, {
-      signal: run.signal,
-    })
+    await sleep(backOffMs({ firstMs: 50, longestMs: longestPauseMs }, round), undefined, { signal })
   }
 }

@@ -696,6 +696,52 @@ test('objects-scenario 69 the states of kstatus', () => {
   assertDifferences(kstatusDifferences)
 })
 
+/** What operators of kinds without a rule write. */
+const operators: Facts = {
+  healthy: `
+    a.test/v1 Thing Available=True Progressing=False Degraded=False
+    a.test/v1 Thing .status.phase="Running"
+    a.test/v1 Thing .status.state="ready"
+    a.test/v1 Thing .spec.replicas=2 .status.readyReplicas=2
+    gateway.envoyproxy.io/v1 SecurityPolicy .status.ancestors=[{"ancestorRef":{"name":"g"},"conditions":[{"type":"Accepted","status":"True"}]}]
+    metallb.io/v1beta1 IPAddressPool
+    tekton.dev/v1 Pipeline
+    kafka.strimzi.io/v1beta2 KafkaNodePool .status.observedGeneration=2 .status.nodeIds=[0]`,
+  progressing: `
+    a.test/v1 Thing Available=False Progressing=True
+    a.test/v1 Thing Available=False:Starting
+    a.test/v1 Thing PodsReady=False
+    a.test/v1 Thing .status.phase="Creating"
+    a.test/v1 Thing .status.state="Setting\\u0020up\\u0020primary"
+    a.test/v1 Thing .status.ready=false
+    a.test/v1 Thing .spec.replicas=2 .status.readyReplicas=1
+    kustomize.toolkit.fluxcd.io/v1 Kustomization Ready=False:DependencyNotReady`,
+  failed: `
+    a.test/v1 Thing Available=False Degraded=True
+    a.test/v1 Thing Failed=True
+    a.test/v1 Thing Valid=False
+    a.test/v1 Thing .status.phase="FailedValidation"
+    a.test/v1 Thing .status.state="INSTALL_ERROR"
+    a.test/v1 Thing .status.applied=false
+    longhorn.io/v1beta2 Volume .status.state="detached" .status.robustness="faulted"
+    kafka.strimzi.io/v1beta2 KafkaConnector Ready=True .status.connectorStatus.tasks=[{"state":"FAILED"}]`,
+  done: `
+    a.test/v1 Thing Succeeded=True Running=False
+    a.test/v1 Thing .status.state={"phase":"Completed"}`,
+  suspended: `
+    a.test/v1 Thing .spec.suspend=true
+    a.test/v1 Thing Suspended=True
+    a.test/v1 Thing .status.phase="Paused"`,
+}
+
+test('the states of custom kinds without a condition Ready', () => {
+  const names = ['healthy', 'progressing', 'failed', 'done', 'suspended']
+  const states = Object.fromEntries(
+    names.map((name) => [name, ({ state }: Verdict) => state === name]),
+  )
+  assert.deepEqual(otherVerdicts(operators, states), [])
+})
+
 type Verdict = ReturnType<typeof judge>
 
 function otherVerdicts(

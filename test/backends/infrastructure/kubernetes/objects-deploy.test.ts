@@ -362,6 +362,28 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     await plane.api.patch(path('configmaps/held'), { metadata: { finalizers: null } })
     await waitUntil(async () => (await look()).status.completed, 'the end of the deletion')
   },
+  'objects-scenario 113 a recreation that is held ends when it is cancelled': async (
+    operations,
+  ) => {
+    const { plane, deploy, path, namespace } = operations
+    await deploy([configMap('kept', {}, { finalizers: ['test.fairlead/held'] })])
+    const annotations = { 'strategy.spinnaker.io/recreate': 'true' }
+    const again = { ...configMap('kept', { a: 'b' }, { annotations }) }
+    const look = await begin(operations, 'deployManifest', {
+      moniker: { app: 'shop' },
+      manifests: [{ ...again, metadata: { ...objectOf(fieldAt(again, 'metadata')), namespace } }],
+    })
+    const held = async () =>
+      (await plane.api.get(path('configmaps/kept'))).metadata.deletionTimestamp !== undefined
+    await waitUntil(held, 'the deletion')
+    await begin(operations, 'cancelTask', { task: (await look()).id })
+    const { resultObjects } = await waitFor(async () => {
+      const task = await look()
+      return task.status.failed ? task : undefined
+    }, 'the end of the operation')
+    assert.match(JSON.stringify(resultObjects), /It was cancelled\. .*configMap kept/)
+    await plane.api.patch(path('configmaps/kept'), { metadata: { finalizers: null } })
+  },
   'objects-scenario 114, 115, 127 immutable fields name the way and the cost': async ({
     deploy,
     failDeploy,

@@ -227,6 +227,29 @@ const choices: readonly Choice[] = [
     isVersioned: false,
     note: /role x names it in resourceNames/,
   },
+  ...[
+    object('monitoring.coreos.com/v1', 'Prometheus', { spec: { configMaps: ['conf'] } }),
+    object('helm.toolkit.fluxcd.io/v2', 'HelmRelease', {
+      spec: { valuesFrom: [{ kind: 'ConfigMap', name: 'conf' }] },
+    }),
+    object('example.test/v1', 'Thing', { spec: { configRef: { name: 'conf' } } }),
+  ].map((custom) => ({
+    what: `79 one that a ${textOf(custom['kind'])} names, too, keeps its name`,
+    manifests: [config(), reader, custom],
+    isVersioned: false,
+    note: /also names it in spec/,
+  })),
+  {
+    what: '72 a service of the same name keeps no config map',
+    manifests: [
+      config(),
+      reader,
+      object('gateway.networking.k8s.io/v1', 'HTTPRoute', {
+        spec: { rules: [{ backendRefs: [{ name: 'conf', port: 80 }] }] },
+      }),
+    ],
+    isVersioned: true,
+  },
   {
     what: '80 an annotation renames against the default',
     manifests: [config('conf', annotated('strategy.spinnaker.io/versioned', 'true'))],
@@ -408,9 +431,11 @@ test('objects-scenario 119 variables and ports that repeat are named', () => {
       { containerPort: 80, protocol: 'UDP' },
     ],
   }
-  assert.deepEqual(describeDuplicates(deployment({ containers: [container] })), [
+  const imagePullSecrets = [{ name: 'p' }, { name: 'p' }]
+  assert.deepEqual(describeDuplicates(deployment({ containers: [container], imagePullSecrets })), [
     'the container c sets the variable A more than once; the last value counts',
     'the container c lists the port 80/TCP more than once',
+    'the pod names the pull secret p more than once',
   ])
 })
 

@@ -268,6 +268,10 @@ test('while an API server is away, reads show the last state and its age', async
   }
   for (const fault of ['silence', 'stop'] as const) {
     await relay[fault]()
+    await waitUntil(
+      async () => (await get(lists[0] ?? '')).headers.get('warning') !== null,
+      'the age of a list that is read alone',
+    )
     for (const { path, status, headers, body } of await Promise.all(single.map(get))) {
       assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`)
       assert.equal(typeof fieldAt(body, 'unreachable', 'readAt'), 'number', path)

@@ -138,6 +138,16 @@ export async function lastResults({
   return task.results
 }
 
+/** Ends the wait of an operation that runs, where the infrastructure can. */
+export async function cancelOperation(context: TaskContext): Promise<void> {
+  const { infrastructure, stage } = context
+  const id = lastTaskNote.in(stage.context)
+  const task = id && (await infrastructure.task(id))
+  if (!task || task.status.completed) return
+  if (!(await infrastructure.operationNames()).includes('cancelTask')) return
+  await submitOperations(context, 'cancelTask', [{ cancelTask: { task: id } }])
+}
+
 interface MonitorOptions {
   readonly expectsResult?: boolean
   /** What the results add to context and outputs. */

@@ -5,7 +5,7 @@ import { toMoniker } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { documentKeys, type Stage, type StagePlace } from '../../model.ts'
 import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
-import { attempt } from '../infrastructure/cloud-task.ts'
+import { attempt, cancelOperation } from '../infrastructure/cloud-task.ts'
 import { withoutNotes } from '../infrastructure/notes.ts'
 import type { StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
 
@@ -179,6 +179,10 @@ export function manifestStage(type: StageType): StageType {
       ...unevaluatedKeys(stage),
       ...(type.unevaluatedKeys?.(stage, execution) ?? []),
     ],
+    async onCancel(context) {
+      await cancelOperation(context)
+      await type.onCancel?.(context)
+    },
     prepareRestart(stage) {
       type.prepareRestart?.(stage)
       const {
