@@ -124,7 +124,12 @@ function unreported(subject: Subject, context: HealthContext): Outcome | undefin
   const isDated =
     status['observedGeneration'] !== undefined ||
     objectsOf(status['conditions']).some((each) => each['observedGeneration'] !== undefined)
-  if (isDated) return undefined
+  // Of conditions that are all old, others will follow.
+  const isOld = objectsOf(status['conditions']).length > 0 && subject.conditions.length === 0
+  if (isDated)
+    return isOld && ageOf(subject, context) < context.unattendedMs
+      ? outcome('progressing', 'Its conditions are those of an earlier generation.')
+      : undefined
   const [reportedMs = Infinity, changedMs = 0] = [reportedMsOf(object), changedMsOf(object)]
   return reportedMs < changedMs && ageOf(subject, context) < context.firstStatusMs
     ? outcome('progressing', 'Its controller has not reported since the last change.')

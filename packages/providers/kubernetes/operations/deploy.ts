@@ -163,7 +163,13 @@ async function deployOnce(running: ManifestRun, fields: DeployFields): Promise<D
   const written: DeployedObject[] = []
   const gone = new Set<string>()
   const end = (count: number, wave: Wave) =>
-    endWave(running, { manifests: preparation.manifests.slice(0, count), wave, gone })
+    endWave(running, {
+      manifests: preparation.manifests
+        .slice(0, count)
+        .map((each, at) => named(each, written[at]?.object.metadata.name)),
+      wave,
+      gone,
+    })
   for (const [index, prepared] of preparation.manifests.entries()) {
     const { kind, namespace, artifact, wave } = prepared
     const before = preparation.manifests[index - 1]
@@ -204,6 +210,13 @@ async function deployOnce(running: ManifestRun, fields: DeployFields): Promise<D
   }
 }
 
+/** Of an object whose name the API server has made. */
+function named(prepared: PreparedManifest, name = prepared.objectName): PreparedManifest {
+  return prepared.objectName !== undefined || name === undefined
+    ? prepared
+    : { ...prepared, name: formatFullName(prepared.kind, name), objectName: name }
+}
+
 /** How long the objects of a wave may take to become ready. */
 const waveMs = 30 * 60_000
 
@@ -227,11 +240,7 @@ async function endWave(
     const live = await pollUntil(running, { limitMs: waveMs }, async () => {
       const found = await loadLive(running.account, prepared)
       // A job may be collected as soon as it has ended.
-      if (
-        found === undefined &&
-        (prepared.objectName === undefined || prepared.kind.name === 'job')
-      )
-        return {}
+      if (found === undefined && prepared.kind.name === 'job') return {}
       if (found === undefined)
         throw new Error(`${subject} was deleted meanwhile, so that the next wave is not deployed.`)
       const verdict = await loadVerdict(running, found, prepared.resource)
