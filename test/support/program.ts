@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { agentProgram } from '../../packages/agent/start-agent.ts'
+import { unpackerProgram } from '../../packages/providers/images/unpack-beside.ts'
 
 const sources = resolve(import.meta.dirname, '../..')
 const bundle = process.env['TESTED_BUNDLE']
@@ -17,8 +18,11 @@ export const worker = pathToFileURL(
     : resolve(bundle, 'dist/worker.js'),
 )
 
-/** The agent's process, which gateways and back ends in the process of the test start. */
-if (bundle !== undefined) agentProgram.file = pathToFileURL(resolve(bundle, 'dist/agent.js'))
+/** The processes that gateways and back ends in the process of the test start most often. */
+if (bundle !== undefined) {
+  agentProgram.file = pathToFileURL(resolve(bundle, 'dist/agent.js'))
+  unpackerProgram.file = pathToFileURL(resolve(bundle, 'dist/unpacker.js'))
+}
 
 /** The built web console. */
 export const consoleDir = pathToFileURL(`${resolve(bundle ?? sources, 'dist/console')}/`)
