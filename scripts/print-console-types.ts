@@ -36,8 +36,9 @@ export interface ApiDescription {
 
 const plainName = /^[A-Za-z_$][\w$]*$/
 
-/** @param source What the console is written in: operations that it does not call and schemas that it does not name are left out. */
-export function printConsoleTypes({ paths, components }: ApiDescription, source: string): string {
+/** @param source What the console is written in: operations that it does not call, and schemas and fields that it does not name, are left out. */
+export function printConsoleTypes(api: ApiDescription, source: string): string {
+  const { paths, components } = withFieldsOf(source, api)
   const calls = source.replace(/\(\s+/g, '(')
   const printed = Object.entries(paths).flatMap(([path, item]) => printPath(path, item, calls))
   const schemas = new Map(
@@ -50,7 +51,7 @@ export function printConsoleTypes({ paths, components }: ApiDescription, source:
   return `/** What the console uses of the API of Fairlead. Printed by \`npm run docs\` from the OpenAPI document; change the operations instead. */
 
 ${helpers}
-export interface paths {
+interface Calls {
 ${printed.join('\n')}
 }
 
@@ -62,17 +63,32 @@ ${[...schemas].flatMap(([name, text]) => (used.has(name) ? text : [])).join('\n'
 `
 }
 
-/** In the shape that openapi-fetch infers from: an operation with its parameters, what it answers, its status, and its body. */
+/** In the shape that openapi-fetch infers from: an operation with its query, what it answers, its status, and its body. */
 const helpers = `type S = components['schemas']
 type Any = Record<string, unknown>
 /** A type for every key would have to admit those of the named fields. */
 type Open<T> = T & Any
 interface Json<T> { content: { 'application/json': T } }
 type Answer<T> = [T] extends ['none'] ? { content?: never } : Json<T>
-interface Op<P, T, Status extends number = 200> { parameters: P; responses: { [K in Status | 'default']: K extends 'default' ? Json<S['Error']> : Answer<T> } }
-interface Send<P, Body, T, Status extends number = 200> extends Op<P, T, Status> { requestBody: Json<Body> }
-interface MaySend<P, Body, T, Status extends number = 200> extends Op<P, T, Status> { requestBody?: Json<Body> }
+interface Op<Query, T, Status extends number = 200> { parameters: {} extends Query ? { query?: Query } : { query: Query }; responses: { [K in Status | 'default']: K extends 'default' ? Json<S['Error']> : Answer<T> } }
+interface Send<Query, Body, T, Status extends number = 200> extends Op<Query, T, Status> { requestBody: Json<Body> }
+interface MaySend<Query, Body, T, Status extends number = 200> extends Op<Query, T, Status> { requestBody?: Json<Body> }
+type InPath<Path> = Path extends \`\${string}{\${infer Name}}\${infer Rest}\` ? Name | InPath<Rest> : never
+type Placed<Name extends string> = [Name] extends [never] ? unknown : { parameters: { path: Record<Name, string> } }
+export type paths = { [Path in keyof Calls]: { [Method in keyof Calls[Path]]: Calls[Path][Method] & Placed<InPath<Path>> } }
 `
+
+/** Without parameters and fields whose names the source never says. An object of which it names no field is read as a whole. */
+function withFieldsOf(source: string, api: ApiDescription): ApiDescription {
+  const words = new Set(source.replace(/\/\*.*?\*\//gs, '').match(/[\w$-]+/g))
+  const named = ({ name }: { readonly name: string }) => words.has(name)
+  return JSON.parse(JSON.stringify(api), (place, value) => {
+    if (place === 'parameters' && Array.isArray(value)) return value.filter(named)
+    if (place !== 'properties') return value
+    const fields = Object.entries(value).filter(([name]) => named({ name }))
+    return fields.length === 0 ? value : Object.fromEntries(fields)
+  })
+}
 
 /** Schemas that a text names, and those that they name. */
 function namesIn(
@@ -103,21 +119,14 @@ function printPath(
 }
 
 function printOperation({ parameters = [], requestBody, responses }: Operation): string {
-  const places = ['query', 'path', 'header'].flatMap((place) => {
-    const there = parameters.filter((parameter) => parameter.in === place)
-    if (there.length === 0) return []
-    const fields = there.map(
-      ({ name, required, schema }) => `${key(name)}${required ? '' : '?'}: ${toType(schema)}`,
-    )
-    return [
-      `${place}${there.some(({ required }) => required) ? '' : '?'}: { ${fields.join('; ')} }`,
-    ]
-  })
+  const query = parameters.flatMap(({ in: place, name, required, schema }) =>
+    place === 'query' ? `${key(name)}${required ? '' : '?'}: ${toType(schema)}` : [],
+  )
   const successes = Object.entries(responses).filter(
     ([status, { $ref }]) => /^2/.test(status) && $ref === undefined,
   )
   const [[status, response] = ['200', {}]] = successes
-  const given = `{ ${places.join('; ')} }`
+  const given = query.length === 0 ? '{}' : `{ ${query.join('; ')} }`
   const types = [given, ...(requestBody ? [bodyOf(requestBody)] : []), answerOf(response)]
   const kind = requestBody === undefined ? 'Op' : requestBody.required ? 'Send' : 'MaySend'
   return `${kind}<${[...types, ...(status === '200' ? [] : [status])].join(', ')}>`
@@ -158,7 +167,8 @@ function ofType(type: string, schema: Schema): string {
 
 function arrayType({ items, prefixItems }: Schema): string {
   if (prefixItems !== undefined) return `[${prefixItems.map(toType).join(', ')}]`
-  return `(${toType(items === false ? undefined : items)})[]`
+  const type = toType(items === false ? undefined : items)
+  return type.includes(' ') ? `(${type})[]` : `${type}[]`
 }
 
 function objectType({ properties = {}, required = [], additionalProperties }: Schema): string {

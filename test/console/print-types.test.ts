@@ -46,7 +46,7 @@ for (const [meaning, schema, type] of forms) {
   test(`${meaning} is printed as ${type}`, () => assert.equal(toType(schema), type))
 }
 
-test('operations that the console does not call and schemas that it does not name are left out', () => {
+test('operations, schemas and fields that the console does not name are left out', () => {
   const answers = (name: string) => {
     const operation = {
       responses: {
@@ -58,16 +58,17 @@ test('operations that the console does not call and schemas that it does not nam
     return { get: operation, put: operation, delete: operation }
   }
   const schemas = {
-    A: { type: 'object', properties: { b: { $ref: '#/components/schemas/B' } } },
+    A: { type: 'object', properties: { b: { $ref: '#/components/schemas/B' }, d: {} } },
     B: { type: 'string' },
     C: { type: 'string' },
     Error: { type: 'object' },
   }
   const api = { paths: { '/a': answers('A'), '/c': answers('C') }, components: { schemas } }
-  const text = printConsoleTypes(api, "useLive('/a'), client.PUT(\n'/a'")
+  const text = printConsoleTypes(api, "useLive('/a'), client.PUT(\n'/a').b")
   assert.match(text, /'\/a': \{ get: .* put: /)
   assert.doesNotMatch(text, /delete: /)
   assert.doesNotMatch(text, /'\/c': \{/)
+  assert.match(text, /A: \{ b\?: S\['B'\] \}/)
   assert.deepEqual(
     [...text.matchAll(/^ {4}(\w): /gm)].map(([, name]) => name),
     ['A', 'B'],
