@@ -67,7 +67,7 @@ ${[...schemas].flatMap(([name, text]) => (used.has(name) ? text : [])).join('\n'
 const helpers = `type S = components['schemas']
 type Any = Record<string, unknown>
 /** A type for every key would have to admit those of the named fields. */
-type Open<T> = T & Any
+type Open<T, MayBeNull = {}> = T & { [K in keyof MayBeNull]?: MayBeNull[K] | null } & Any
 interface Json<T> { content: { 'application/json': T } }
 type Answer<T> = [T] extends ['none'] ? { content?: never } : Json<T>
 interface Op<Query, T, Status extends number = 200> { parameters: {} extends Query ? { query?: Query } : { query: Query }; responses: { [K in Status | 'default']: K extends 'default' ? Json<S['Error']> : Answer<T> } }
@@ -172,13 +172,23 @@ function arrayType({ items, prefixItems }: Schema): string {
 }
 
 function objectType({ properties = {}, required = [], additionalProperties }: Schema): string {
-  const fields = Object.entries(properties).map(
-    ([name, schema]) => `${key(name)}${required.includes(name) ? '' : '?'}: ${toType(schema)}`,
-  )
+  const fields = Object.entries(properties).map(([name, schema]) => ({
+    name: key(name),
+    type: toType(schema),
+    isRequired: required.includes(name),
+  }))
   const isOpen = additionalProperties !== undefined && additionalProperties !== false
   if (fields.length > 0) {
-    const own = `{ ${fields.join('; ')} }`
-    return isOpen ? `Open<${own}>` : own
+    const { true: mayBeNull = [], false: others = [] } = Object.groupBy(fields, (field) =>
+      String(isOpen && !field.isRequired && field.type.endsWith(' | null')),
+    )
+    const own = others.map(
+      ({ name, type, isRequired }) => `${name}${isRequired ? '' : '?'}: ${type}`,
+    )
+    const types = [own, mayBeNull.map(({ name, type }) => `${name}: ${type.slice(0, -7)}`)]
+      .slice(0, mayBeNull.length > 0 ? 2 : 1)
+      .map((list) => `{ ${list.join('; ')} }`)
+    return isOpen ? `Open<${types.join(', ')}>` : String(types)
   }
   const others = isOpen && additionalProperties !== true ? toType(additionalProperties) : 'unknown'
   return others === 'unknown' ? 'Any' : `{ [key: string]: ${others} }`

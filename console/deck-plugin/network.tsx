@@ -11,7 +11,7 @@ import { stageDescriptions } from '@fairlead/model/stage-types/all.ts'
 import type { ComponentChildren } from 'preact'
 import { type Application, consoleUrl, core, provider, useEffect, useState } from './deck.ts'
 import { confirm, openForm } from './dialogs.tsx'
-import { Actions, ConsoleLink, Facts, Panel, useItems } from './panel.tsx'
+import { Actions, ConsoleLink, type Named, Panel, Section, useItems } from './panel.tsx'
 
 /** Deck's lists take health from the instances of a load balancer itself. */
 export class LoadBalancerTransformer {
@@ -205,11 +205,7 @@ function toForm({
 
 interface BalancerProps {
   readonly app: Application
-  readonly loadBalancer: {
-    readonly name: string
-    readonly accountId: string
-    readonly region: string
-  }
+  readonly loadBalancer: Named
 }
 
 export function LoadBalancerDetails({
@@ -234,22 +230,22 @@ export function LoadBalancerDetails({
       name={name}
       edit={edit}
     >
-      <core.CollapsibleSection heading="Load Balancer Details" defaultExpanded>
-        <Facts
-          facts={{
-            Created: core.timestamp(found['createdTime']),
-            Account: <core.AccountTag account={account} />,
-            Region: region,
-            'DNS name': scalarOf(found['dnsName']),
-            Firewalls: textsOf(found['securityGroups']).join(', '),
-            Groups: objectsOf(found['serverGroups'])
-              .map((group) => String(group['name']))
-              .join(', '),
-          }}
-        />
+      <Section
+        heading="Load Balancer Details"
+        facts={{
+          Created: core.timestamp(found['createdTime']),
+          Account: <core.AccountTag account={account} />,
+          Region: region,
+          'DNS name': scalarOf(found['dnsName']),
+          Firewalls: textsOf(found['securityGroups']).join(', '),
+          Groups: objectsOf(found['serverGroups'])
+            .map((group) => String(group['name']))
+            .join(', '),
+        }}
+      >
         <core.HealthCounts container={found['instanceCounts']} />
-      </core.CollapsibleSection>
-      <core.CollapsibleSection heading="Listeners" defaultExpanded>
+      </Section>
+      <Section heading="Listeners">
         <ul>
           {objectsOf(found['listeners']).map((listener) => (
             <li key={String(listener['externalPort'])}>
@@ -258,15 +254,14 @@ export function LoadBalancerDetails({
             </li>
           ))}
         </ul>
-      </core.CollapsibleSection>
-      <core.CollapsibleSection heading="Health Check" defaultExpanded>
-        <Facts
-          facts={{
-            Target: scalarOf(healthCheck['target']),
-            Interval: `${String(healthCheck['interval'])} s`,
-          }}
-        />
-      </core.CollapsibleSection>
+      </Section>
+      <Section
+        heading="Health Check"
+        facts={{
+          Target: scalarOf(healthCheck['target']),
+          Interval: `${String(healthCheck['interval'])} s`,
+        }}
+      />
     </KindPanel>
   )
 }
@@ -322,11 +317,7 @@ function cidrOf(rule: JsonObject): string {
 
 interface FirewallProps {
   readonly app: Application
-  readonly resolvedSecurityGroup: {
-    readonly name: string
-    readonly accountId: string
-    readonly region: string
-  }
+  readonly resolvedSecurityGroup: Named
 }
 
 export function SecurityGroupDetails({
@@ -352,23 +343,22 @@ export function SecurityGroupDetails({
       name={name}
       edit={edit}
     >
-      <core.CollapsibleSection heading="Firewall Details" defaultExpanded>
-        <Facts
-          facts={{
-            Id: scalarOf(firewall['id']),
-            Account: <core.AccountTag account={account} />,
-            Region: region,
-            Description: scalarOf(firewall['description']),
-          }}
-        />
-      </core.CollapsibleSection>
-      <core.CollapsibleSection heading="Ingress" defaultExpanded>
+      <Section
+        heading="Firewall Details"
+        facts={{
+          Id: scalarOf(firewall['id']),
+          Account: <core.AccountTag account={account} />,
+          Region: region,
+          Description: scalarOf(firewall['description']),
+        }}
+      />
+      <Section heading="Ingress">
         <ul>
           {objectsOf(firewall['inboundRules']).map((rule, at) => (
             <li key={String(at)}>{describeRule(rule)}</li>
           ))}
         </ul>
-      </core.CollapsibleSection>
+      </Section>
     </KindPanel>
   )
 }

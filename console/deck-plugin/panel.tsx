@@ -57,6 +57,30 @@ export function Facts({ facts }: FactsProps) {
   )
 }
 
+/** What a panel of Deck is opened with. */
+export interface Named {
+  readonly name: string
+  readonly accountId: string
+  readonly region: string
+}
+
+interface SectionProps {
+  readonly heading: string
+  readonly facts?: FactsProps['facts']
+  /** Below the facts. */
+  readonly children?: ComponentChildren
+}
+
+/** A part of a panel. */
+export function Section({ heading, facts, children }: SectionProps) {
+  return (
+    <core.CollapsibleSection heading={heading} defaultExpanded>
+      {facts && <Facts facts={facts} />}
+      {children}
+    </core.CollapsibleSection>
+  )
+}
+
 interface ConsoleLinkProps {
   readonly href: string
   readonly children: ComponentChildren
@@ -64,11 +88,11 @@ interface ConsoleLinkProps {
 
 export function ConsoleLink({ href, children }: ConsoleLinkProps) {
   return (
-    <core.CollapsibleSection heading="Console" defaultExpanded>
+    <Section heading="Console">
       <a href={href} target="_blank" rel="noreferrer">
         {children}
       </a>
-    </core.CollapsibleSection>
+    </Section>
   )
 }
 

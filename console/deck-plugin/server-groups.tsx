@@ -10,7 +10,7 @@ import {
 import { stageDescriptions } from '@fairlead/model/stage-types/all.ts'
 import { type Application, consoleUrl, core, from, provider, useEffect, useState } from './deck.ts'
 import { confirm, openForm } from './dialogs.tsx'
-import { Actions, ConsoleLink, Facts, Panel, useItems } from './panel.tsx'
+import { Actions, ConsoleLink, type Named, Panel, Section, useItems } from './panel.tsx'
 
 /** A server group as `cloudProvider: local` reads it, and the form of one to create. */
 type Command = JsonObject & { readonly viewState: { readonly mode: string } }
@@ -143,11 +143,7 @@ interface GroupProps {
 
 interface GetterProps {
   readonly app: Application
-  readonly serverGroup: {
-    readonly name: string
-    readonly accountId: string
-    readonly region: string
-  }
+  readonly serverGroup: Named
 }
 
 /** @returns an Observable, which Deck reads again whenever the application is refreshed */
@@ -263,37 +259,35 @@ function Information({ app, serverGroup }: GroupProps) {
   const capacity = objectOf(serverGroup['capacity'])
   return (
     <>
-      <core.CollapsibleSection heading="Server Group Information" defaultExpanded>
-        <Facts
-          facts={{
-            Created: core.timestamp(serverGroup['createdTime']),
-            Account: <core.AccountTag account={String(account)} />,
-            Region: scalarOf(region),
-            Zones: textsOf(serverGroup['zones']).join(', '),
-            Image: scalarOf(launch['imageId']),
-            Command: textsOf(launch['command']).join(' '),
-            Type: scalarOf(serverGroup['instanceType']),
-          }}
-        />
-      </core.CollapsibleSection>
-      <core.CollapsibleSection heading="Size" defaultExpanded>
-        <Facts
-          facts={{
-            Min: String(capacity['min']),
-            Desired: String(capacity['desired']),
-            Max: String(capacity['max']),
-          }}
-        />
+      <Section
+        heading="Server Group Information"
+        facts={{
+          Created: core.timestamp(serverGroup['createdTime']),
+          Account: <core.AccountTag account={String(account)} />,
+          Region: scalarOf(region),
+          Zones: textsOf(serverGroup['zones']).join(', '),
+          Image: scalarOf(launch['imageId']),
+          Command: textsOf(launch['command']).join(' '),
+          Type: scalarOf(serverGroup['instanceType']),
+        }}
+      />
+      <Section
+        heading="Size"
+        facts={{
+          Min: String(capacity['min']),
+          Desired: String(capacity['desired']),
+          Max: String(capacity['max']),
+        }}
+      >
         <core.HealthCounts container={serverGroup['instanceCounts']} />
-      </core.CollapsibleSection>
-      <core.CollapsibleSection heading="Network" defaultExpanded>
-        <Facts
-          facts={{
-            Balancers: textsOf(serverGroup['loadBalancers']).join(', ') || 'none',
-            Firewalls: textsOf(serverGroup['securityGroups']).join(', ') || 'none',
-          }}
-        />
-      </core.CollapsibleSection>
+      </Section>
+      <Section
+        heading="Network"
+        facts={{
+          Balancers: textsOf(serverGroup['loadBalancers']).join(', ') || 'none',
+          Firewalls: textsOf(serverGroup['securityGroups']).join(', ') || 'none',
+        }}
+      />
       <ConsoleLink
         href={consoleUrl(
           'applications',
@@ -359,32 +353,30 @@ export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps
         <Actions label="Instance Actions" actions={[{ label: 'Terminate', run: terminate }]} />
       }
     >
-      <core.CollapsibleSection heading="Instance Information" defaultExpanded>
-        <Facts
-          facts={{
-            Launched: core.timestamp(instance['launchTime']),
-            In: scalarOf(instance['availabilityZone']),
-            Account: <core.AccountTag account={account} />,
-            'Server group': scalarOf(group['name']),
-            Address: `${String(instance['privateIpAddress'])}:${String(instance['port'])}`,
-            Process:
-              process['pid'] === undefined
-                ? scalarOf(process['phase'])
-                : `${String(process['pid'])}, ${String(process['phase'])}`,
-          }}
-        />
-      </core.CollapsibleSection>
-      <core.CollapsibleSection heading="Status" defaultExpanded>
-        <Facts
-          facts={Object.fromEntries(
-            objectsOf(instance['health']).map((health) => [
-              String(health['type']),
-              scalarOf(health['state']),
-            ]),
-          )}
-        />
-      </core.CollapsibleSection>
-      <core.CollapsibleSection heading="Events" defaultExpanded>
+      <Section
+        heading="Instance Information"
+        facts={{
+          Launched: core.timestamp(instance['launchTime']),
+          In: scalarOf(instance['availabilityZone']),
+          Account: <core.AccountTag account={account} />,
+          'Server group': scalarOf(group['name']),
+          Address: `${String(instance['privateIpAddress'])}:${String(instance['port'])}`,
+          Process:
+            process['pid'] === undefined
+              ? scalarOf(process['phase'])
+              : `${String(process['pid'])}, ${String(process['phase'])}`,
+        }}
+      />
+      <Section
+        heading="Status"
+        facts={Object.fromEntries(
+          objectsOf(instance['health']).map((health) => [
+            String(health['type']),
+            scalarOf(health['state']),
+          ]),
+        )}
+      />
+      <Section heading="Events">
         <ul>
           {objectsOf(instance['events']).map((event, at) => (
             <li key={String(at)}>
@@ -392,7 +384,7 @@ export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps
             </li>
           ))}
         </ul>
-      </core.CollapsibleSection>
+      </Section>
       <ConsoleLink
         href={consoleUrl('applications', app.name, 'instances', account, region, instanceId)}
       >

@@ -1,5 +1,6 @@
 /** Addresses of screens and of the API, below whatever path a proxy or the context path puts before them; and what a screen is given. */
 import { type ComponentType, createContext } from 'preact'
+import { useLocation } from 'preact-iso/router'
 
 /** The path of the console, such as `/gate/console/`. */
 export const basePath = new URL(document.baseURI).pathname
@@ -30,6 +31,11 @@ export function formatQuery(query: Query): string {
 /** The gateway refuses other names in paths, also encoded ones. @see `PATH_REFUSED` */
 function isPathPart(name: string): boolean {
   return name.length <= 200 && !/[/\\%;]|^\.*$/.test(name)
+}
+
+/** Leads to an address; with `true`, in the place of the present one. */
+export function useNavigate(): (address: string, replaces?: boolean) => void {
+  return useLocation().route
 }
 
 /** A screen of one application. */

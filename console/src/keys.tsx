@@ -1,7 +1,6 @@
 /** Keys that work on every screen, and the list of all keys. */
 import { useRef } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { applicationHere, basePath, to } from './address.ts'
+import { applicationHere, basePath, to, useNavigate } from './address.ts'
 import { refreshAll } from './api/live.ts'
 import { copyText } from './components/button.tsx'
 import { Dialog, openDialog } from './components/dialog.tsx'
@@ -77,7 +76,7 @@ function KeysDialog() {
 }
 
 export function useKeys(): void {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const goAtMs = useRef(Number.NEGATIVE_INFINITY)
   const letters: Readonly<Record<string, (at: number) => void>> = {
     g: (at) => {

@@ -1,5 +1,4 @@
 /** Starts the console: who is the user, then the frame with the screen of the present address. */
-import { ActionButton } from './components/button.tsx'
 import './styles/main.css'
 import { render } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
@@ -32,7 +31,9 @@ function CurrentScreen() {
     <>
       <PageHead tab={unknown} />
       <EmptyState icon="search" text="Check the address, or search for what you were looking for.">
-        <ActionButton action={{ label: 'Go to Home', href: to.home() }} />
+        <a class="button" href={to.home()}>
+          Go to Home
+        </a>
       </EmptyState>
     </>
   )

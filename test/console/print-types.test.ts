@@ -36,6 +36,15 @@ const forms: [meaning: string, schema: Parameters<typeof toType>[0], type: strin
     'Open<{ a: string }>',
   ],
   [
+    'an open object with a field that may be null',
+    {
+      type: 'object',
+      properties: { a: { type: 'string' }, b: { type: ['number', 'null'] } },
+      additionalProperties: {},
+    },
+    'Open<{ a?: string }, { b: number }>',
+  ],
+  [
     'a map',
     { type: 'object', additionalProperties: { type: 'number' } },
     '{ [key: string]: number }',

@@ -4,7 +4,7 @@ import { scalarOf } from '@fairlead/base/json/values.ts'
 import { signal } from '@preact/signals'
 import { isComplete, reasonIn } from '../model/execution.ts'
 import { presentMs } from '../model/time.ts'
-import { ApiError, actionHeaders, asApiError, client, type Schemas, unwrap } from './client.ts'
+import { ApiError, asApiError, client, type Schemas, unwrap } from './client.ts'
 import { refreshMatching } from './live.ts'
 
 export type Task = Schemas['Task']
@@ -69,7 +69,7 @@ export async function submitTask(change: Change) {
 
 function requestOf({ application, description, job }: Change) {
   const body = { application, description, job: job.map((one) => ({ ...one })) }
-  return { params: { path: { application } }, headers: actionHeaders, body }
+  return { params: { path: { application } }, body }
 }
 
 /** What the change would be refused for, as things are now. @throws {ApiError} */

@@ -20,9 +20,6 @@ const headers = {
   'X-Requested-With': 'XMLHttpRequest',
   Accept: 'application/json',
 }
-/** Lets the services prefer what a person waits for. */
-export const actionHeaders = { 'X-Spinnaker-Priority': 'high' }
-
 const baseUrl = location.origin + apiPath
 // A redirect leads to the login page of another origin, or to a page that is no answer.
 const options = { credentials: 'same-origin', redirect: 'manual' } as const
@@ -31,7 +28,11 @@ const calls = createClient<paths>({
   baseUrl,
   headers,
   ...options,
-  fetch: (request) => callApi(request),
+  fetch: (request) => {
+    // Lets the services prefer what a person waits for.
+    if (request.method !== 'GET') request.headers.set('X-Spinnaker-Priority', 'high')
+    return callApi(request)
+  },
 })
 
 type Get = (path: string, init?: object) => Promise<Outcome<unknown>>

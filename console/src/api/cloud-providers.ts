@@ -7,7 +7,7 @@ export type CloudProvider = Schemas['CloudProvider']
 
 /** Empty while they are not known. */
 export function useCloudProviders(): readonly CloudProvider[] {
-  return useLive('/capabilities/cloudProviders', {}, { refresh: 'open' }).reading.value.body ?? []
+  return useLive('/capabilities/cloudProviders', {}, 'open').body ?? []
 }
 
 export function useCloudProvider(id: string | null | undefined): CloudProvider | undefined {
@@ -31,7 +31,7 @@ export function hasManifests(
 }
 
 export function useAccounts() {
-  return useLive('/credentials', { query: { expand: true } }, { refresh: 'slow' })
+  return useLive('/credentials', { query: { expand: true } }, 'slow')
 }
 
 export function providerOf({ cloudProvider, type }: Schemas['Account']): string {

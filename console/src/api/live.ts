@@ -7,7 +7,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { type ApiError, asApiError, parseAnswer, readAgain, toApiError, urlOf } from './client.ts'
 import { isReachable, loginEnded } from './login-state.ts'
 import type { paths } from './schema.d.ts'
-import { type Events, followEvents } from './streams.ts'
+import { applicationEvents, type Events, followEvents, type Part } from './streams.ts'
 
 /**
  * `live` is read every 2 s while something that it shows is running, otherwise every 10 s; `steady` every 15 s, `slow` every minute,
@@ -29,12 +29,12 @@ export type Answer<Path extends ReadPath> =
 export interface LiveOptions<Body> {
   readonly refresh?: Refresh
   /** For `live`: whether the answer shows something that is running. */
-  readonly isBusy?: (body: Body) => boolean
+  readonly isBusy?: ((body: Body) => boolean) | undefined
   /**
    * Where the API reports changes. While it does, a list is read after a change, and otherwise rarely; a list that changes all the time
-   * is not read more often than without.
+   * is not read more often than without. A part is one of the application in the path.
    */
-  readonly events?: Events
+  readonly events?: Part | Events | undefined
 }
 
 /** What panels show of a read. */
@@ -49,7 +49,7 @@ export interface Reading<Body> {
   readonly failures: number
 }
 
-export interface Live<Body> {
+export interface Live<Body> extends Pick<Reading<Body>, 'body' | 'error'> {
   readonly reading: Signal<Reading<Body>>
   /** Reads at once. */
   refresh(): void
@@ -96,19 +96,26 @@ let hiddenSinceMs: number | undefined
 export function useLive<Path extends ReadPath>(
   path: Path,
   parameters: ReadParameters<Path> | undefined,
-  options: LiveOptions<Answer<Path>> = {},
+  how: Refresh | LiveOptions<Answer<Path>> = {},
 ): Live<Answer<Path>> {
   const key = parameters && `${path} ${JSON.stringify(parameters)}`
-  const resource = useMemo((): Live<Answer<Path>> => {
-    if (key === undefined) return { reading: signal(noReading()), refresh() {} }
+  const resource = useMemo(() => {
+    if (key === undefined) return new Resource<Answer<Path>>('', path, '')
     const known = resources.get(key) ?? new Resource<unknown>(key, path, urlOf(path, parameters))
     resources.set(key, known)
-    return known as Live<unknown> as Live<Answer<Path>>
+    return known as Live<unknown> as Resource<Answer<Path>>
   }, [key])
+  const { refresh, isBusy, events } = typeof how === 'string' ? { refresh: how } : how
+  const followed = typeof events === 'string' ? eventsOf(events, parameters) : events
   useEffect(() => {
-    if (resource instanceof Resource) return resource.subscribe(options)
-  }, [resource, options.refresh, options.events?.path, options.events?.part])
+    if (key !== undefined) return resource.subscribe({ refresh, isBusy, events: followed })
+  }, [resource, refresh, followed?.path, followed?.part])
   return resource
+}
+
+function eventsOf(part: Part, parameters: unknown): Events {
+  const { path } = (parameters ?? {}) as { readonly path?: Readonly<Record<string, string>> }
+  return applicationEvents(path?.['application'] ?? path?.['applicationName'] ?? '', part)
 }
 
 /** Reads everything that is shown again, as after a login. */
@@ -159,12 +166,17 @@ function flush(): void {
 
 const gravest: readonly Connection[] = ['stale', 'reconnecting', 'polling', 'connected']
 
+interface Subscriber<Body> extends Omit<LiveOptions<Body>, 'events' | 'refresh'> {
+  readonly refresh: Refresh | undefined
+  readonly events: Events | undefined
+}
+
 class Resource<Body> implements Live<Body> {
   readonly reading = signal<Reading<Body>>(noReading())
   readonly #key: string
   readonly #path: ReadPath
   readonly #url: string
-  readonly #subscribers = new Set<LiveOptions<Body>>()
+  readonly #subscribers = new Set<Subscriber<Body>>()
   #timer: ReturnType<typeof setTimeout> | undefined
   #etag: string | undefined
   #text: string | undefined
@@ -187,7 +199,15 @@ class Resource<Body> implements Live<Body> {
     this.#url = url
   }
 
-  subscribe(options: LiveOptions<Body>): () => void {
+  get body() {
+    return this.reading.value.body
+  }
+
+  get error() {
+    return this.reading.value.error
+  }
+
+  subscribe(options: Subscriber<Body>): () => void {
     // What another panel shows is read at its pace: rows that come into view do not ask again.
     const isShown = this.#subscribers.size > 0
     const isRetried = isShown && this.#latest.nextTryAtMs !== undefined
@@ -199,7 +219,7 @@ class Resource<Body> implements Live<Body> {
     return () => this.#leave(options)
   }
 
-  #leave(options: LiveOptions<Body>): void {
+  #leave(options: Subscriber<Body>): void {
     this.#subscribers.delete(options)
     if (this.#subscribers.size > 0) return
     this.#stopEvents?.()

@@ -49,8 +49,7 @@ export function useOutput(place: OutputPlace, line: number | undefined) {
   const first =
     wanted === undefined ? { tail: firstLines } : { offset: Math.max(0, wanted - beforeBytes) }
   const parameters = parametersOf(place, next === undefined ? first : { offset: next })
-  const { body, error } = useLive(path, parameters, { refresh: 'live', isBusy: () => true }).reading
-    .value
+  const { body, error } = useLive(path, parameters, { refresh: 'live', isBusy: () => true })
   useEffect(() => {
     if (body === undefined) return
     const part = toOutput(body, place)
@@ -104,9 +103,11 @@ function ask(place: OutputPlace, part: { offset: number } | { find: string }) {
 
 /** The service counts lines at the end of the output alone: numbers are right once the text reaches that. */
 function useFirstLine(place: OutputPlace, output: Output | undefined, isCounted: boolean): number {
-  const { body: end } = useLive(path, isCounted ? parametersOf(place, { tail: 0 }) : undefined, {
-    refresh: 'open',
-  }).reading.value
+  const { body: end } = useLive(
+    path,
+    isCounted ? parametersOf(place, { tail: 0 }) : undefined,
+    'open',
+  )
   const { text = '', startByte = 0, nextByte = 0, firstLine = 1 } = output ?? {}
   const isReached = end?.offset !== undefined && nextByte >= end.offset
   const counted = useMemo(

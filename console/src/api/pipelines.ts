@@ -1,5 +1,5 @@
 /** Reads of an application, of its server groups, pipelines and their runs, each made once for all that show it. */
-import { hasActive } from '../model/execution.ts'
+import { hasActive, isComplete } from '../model/execution.ts'
 import type { Schemas } from './client.ts'
 import { type Answer, type LiveOptions, useLive } from './live.ts'
 import { applicationEvents } from './streams.ts'
@@ -9,10 +9,7 @@ export function useAttributes(application: string | undefined) {
   return useLive(
     '/applications/{application}',
     application === undefined ? undefined : { path: { application }, query: { expand: false } },
-    {
-      refresh: 'slow',
-      ...(application !== undefined && { events: applicationEvents(application, 'definitions') }),
-    },
+    { refresh: 'slow', events: 'definitions' },
   )
 }
 
@@ -20,10 +17,7 @@ export function usePipelines(application: string | undefined) {
   return useLive(
     '/applications/{application}/pipelineConfigs',
     application === undefined ? undefined : { path: { application } },
-    {
-      refresh: 'steady',
-      ...(application !== undefined && { events: applicationEvents(application, 'definitions') }),
-    },
+    { refresh: 'steady', events: 'definitions' },
   )
 }
 
@@ -32,7 +26,7 @@ export function useFindings(application: string) {
   return useLive(
     '/applications/{application}/findings',
     { path: { application } },
-    { refresh: 'slow', events: applicationEvents(application, 'definitions') },
+    { refresh: 'slow', events: 'definitions' },
   )
 }
 
@@ -53,14 +47,10 @@ export function useServerGroups(
   options: LiveOptions<Answer<typeof groupsPath>> = {},
 ) {
   const query = clusters === undefined ? {} : { clusters }
-  const events = applicationEvents(applicationName ?? '', 'infrastructure')
   return useLive(
     groupsPath,
     applicationName === undefined ? undefined : { path: { applicationName }, query },
-    {
-      ...options,
-      events,
-    },
+    { ...options, events: 'infrastructure' },
   )
 }
 
@@ -75,11 +65,28 @@ export function useRunsOf(ids: string | null | undefined, limit: number, applica
     '/executions',
     ids ? { query: { pipelineConfigIds: ids, limit, expand: false } } : undefined,
     application === undefined
-      ? { refresh: 'open' }
+      ? 'open'
       : {
           refresh: 'live',
           isBusy: hasActive,
           events: applicationEvents(application, 'executions'),
         },
+  )
+}
+
+/** A run, also while it goes on. @param id Undefined reads nothing. */
+export function useRun(id: string | undefined) {
+  return useLive('/pipelines/{id}', id === undefined ? undefined : { path: { id } }, {
+    refresh: 'live',
+    isBusy: ({ status }) => !isComplete(status),
+  })
+}
+
+/** The newest revisions of a pipeline. @param id Undefined reads nothing. */
+export function useRevisions(id: string | undefined, limit: number) {
+  return useLive(
+    '/pipelineConfigs/{pipelineConfigId}/history',
+    id === undefined ? undefined : { path: { pipelineConfigId: id }, query: { limit } },
+    'open',
   )
 }

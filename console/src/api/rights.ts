@@ -33,9 +33,7 @@ export function questionBehind(reason: string): RightQuestion | undefined {
 
 /** Why the user may not do it: what it needs, and whom to ask. */
 export function useDenial(question: RightQuestion | undefined): string | undefined {
-  const { body } = useLive('/auth/explain', question && { query: { ...question } }, {
-    refresh: 'rare',
-  }).reading.value
+  const { body } = useLive('/auth/explain', question && { query: { ...question } }, 'rare')
   const isDenied = body?.decision === 'denied'
   const owner = useOwner(isDenied ? question?.application : undefined)
   return isDenied
@@ -106,7 +104,7 @@ export function useRefusal({ status, message }: ApiError): string | undefined {
 }
 
 function useOwner(application: string | undefined): string {
-  const email = useAttributes(application).reading.value.body?.attributes.email
+  const email = useAttributes(application).body?.attributes.email
   return email ? `${email}, the owner` : 'an owner'
 }
 

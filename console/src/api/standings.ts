@@ -13,7 +13,7 @@ export function useStandings(
   const [known, setKnown] = useState<ReadonlyMap<string, Standing>>(new Map())
   const asked = useSettled(choose(known).join(), pauseMs)
   const query = asked === '' ? undefined : { query: { applications: asked.split(',') } }
-  const { body } = useLive('/serverGroups', query, { refresh: 'open' }).reading.value
+  const { body } = useLive('/serverGroups', query, 'open')
   useEffect(() => {
     if (body === undefined) return
     let isCurrent = true

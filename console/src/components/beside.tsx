@@ -2,7 +2,15 @@
 import type { ComponentChildren } from 'preact'
 import { useContext, useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { address, basePath, FindScreen, formatQuery, type ScreenProps, to } from '../address.ts'
+import {
+  address,
+  basePath,
+  FindScreen,
+  formatQuery,
+  type ScreenProps,
+  to,
+  useNavigate,
+} from '../address.ts'
 import { useKeyDown } from '../letter-keys.ts'
 import { OrManifest } from '../manifests/or-manifest.tsx'
 import { InPanel } from './screen.tsx'
@@ -20,7 +28,7 @@ interface BesideProps {
 }
 
 export function Beside({ children, side, label, back }: BesideProps) {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const hasSide = side !== undefined && side !== null && side !== false
   const aside = useRef<HTMLElement>(null)
   const isWide = useWide()

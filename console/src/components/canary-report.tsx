@@ -3,6 +3,7 @@
 import { numberOf } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
 import { useLive } from '../api/live.ts'
+import { useRun } from '../api/pipelines.ts'
 import {
   intervalsOf,
   type Metric,
@@ -11,7 +12,7 @@ import {
   toReport,
   toSeries,
 } from '../model/canary.ts'
-import { type Execution, isComplete, type Stage } from '../model/execution.ts'
+import type { Execution, Stage } from '../model/execution.ts'
 import { formatClock } from '../model/time.ts'
 import { Banner } from './button.tsx'
 import { type Column, DataTable } from './data-table.tsx'
@@ -30,11 +31,7 @@ interface StageProps {
 
 /** Verdict and scores of the stage of a run, as evidence among others. */
 export function CanaryScores({ run, stage: id }: { run: string; stage: string }) {
-  const { body } = useLive(
-    '/pipelines/{id}',
-    { path: { id: run } },
-    { refresh: 'live', isBusy: ({ status }) => !isComplete(status) },
-  ).reading.value
+  const { body } = useRun(run)
   const stage = body?.stages.find((one) => one.id === id)
   return body && stage ? <StageCanary execution={body} stage={stage} isBrief /> : null
 }
@@ -84,7 +81,7 @@ export function CanaryReport({ id, intervals = [], onChoose, isBrief }: ReportPr
         const shown =
           intervals.length > 0 ? intervals : [{ number: 1, analysis: id, score, status, failure }]
         return (
-          <div class="canary stack">
+          <div class="stack">
             <p class={`canary-verdict is-${report.status.kind}`} role="status">
               <StatusMark kind={report.status.kind} size={20} label={report.status.word} />
               <Name text={report.sentence} max={600} />
@@ -163,9 +160,11 @@ function Metrics({ report: { metrics, measurements } }: { report: Report }) {
     measurements === undefined
       ? undefined
       : { path: { metricSetPairListId: measurements }, query: {} }
-  const { body, error } = useLive('/v2/canaries/metricSetPairList/{metricSetPairListId}', asked, {
-    refresh: 'open',
-  }).reading.value
+  const { body, error } = useLive(
+    '/v2/canaries/metricSetPairList/{metricSetPairListId}',
+    asked,
+    'open',
+  )
   return (
     <ul class="rows boxed-rows canary-metrics" aria-label="Metrics">
       {metrics.map((metric, at) => {

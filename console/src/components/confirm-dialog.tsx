@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Change, judgeChange, submitTask } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
-import { ActionButton, Banner, CopyButton } from './button.tsx'
+import { Banner, Button, CopyButton } from './button.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
 import { FormDialog, type Outcome } from './form-dialog.tsx'
 import { Fields, type FieldTable } from './form-fields.tsx'
@@ -118,13 +118,12 @@ function ConfirmDialog<Values extends JsonObject, Answer>(question: Question<Val
 
 /** Whether the operators of the account want destructive actions to be confirmed by name. */
 function useChallenge(account: string | undefined): boolean {
-  const { reading } = useLive('/credentials', account === undefined ? undefined : { query: {} }, {
-    refresh: 'slow',
-  })
-  return (
-    reading.value.body?.find(({ name }) => name === account)?.['challengeDestructiveActions'] ===
-    true
+  const { body } = useLive(
+    '/credentials',
+    account === undefined ? undefined : { query: {} },
+    'slow',
   )
+  return body?.find(({ name }) => name === account)?.['challengeDestructiveActions'] === true
 }
 
 /** Pause after the last change of a field. */
@@ -154,7 +153,9 @@ function useObjections(change: Change | undefined): readonly string[] {
 /** For what the API gives away once; only the statement that it was stored closes the dialog. @param what "secret" or "password" */
 export function SecretDialog({ what, of, secret }: { what: string; of: string; secret: string }) {
   const footer = (
-    <ActionButton action={{ label: 'I have stored it', onSelect: closeDialog }} kind="primary" />
+    <Button kind="primary" onClick={closeDialog}>
+      I have stored it
+    </Button>
   )
   return (
     <Dialog title={`The ${what} of ${of}`} footer={footer} class="is-narrow" closable={false}>

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { useQueryChange } from '../query.ts'
 import { showing } from '../words.ts'
-import { ActionButton } from './button.tsx'
+import { Button } from './button.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { Name } from './text.tsx'
 import { Row, useHeldRows, useRowsInView } from './virtual-list.tsx'
@@ -87,7 +87,9 @@ export function DataTable<Item>({
       {rows.length > shown.length && (
         <p class="panel-note row">
           {showing(max, rows.length)}
-          <ActionButton action={{ label: 'Show more', onSelect: () => setMax(max + step) }} small />
+          <Button small onClick={() => setMax(max + step)}>
+            Show more
+          </Button>
         </p>
       )}
     </>

@@ -35,9 +35,9 @@ export type Landscape = ReturnType<typeof useLandscape>
  */
 export function useLandscape(screen: string) {
   useServerGroups(useMemo(() => foreseen(screen), [screen]))
-  const accounts = useAccounts().reading.value.body
-  const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
-  const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
+  const accounts = useAccounts().body
+  const pipelines = useLive('/pipelineConfigs', {}, 'open').body
+  const applications = useLive('/applications', {}, 'slow').body
   return useMemo(() => {
     const { declared, claimed } = toDeclared(applications ?? [], pipelines ?? [])
     const usual = toEnvironments(accounts ?? [])
@@ -85,7 +85,7 @@ export function useBatches({ screen }: Landscape, names: readonly string[]) {
 
 function useServerGroups(applications: readonly string[] = []) {
   const query = applications.length > 0 ? { query: { applications: [...applications] } } : undefined
-  return useLive('/serverGroups', query, { refresh: 'steady' })
+  return useLive('/serverGroups', query, 'steady')
 }
 
 /** What environments run of an application, by their names; undefined while it is not known. */
@@ -95,7 +95,7 @@ export function useDeployed(
   { nameOf }: Landscape,
   isShown?: (group: ServerGroup) => boolean,
 ) {
-  const { body, error } = useServerGroups(batch).reading.value
+  const { body, error } = useServerGroups(batch)
   const found = useMemo(() => {
     const name = application.toLowerCase()
     const own = body?.filter((group) => applicationOf(group) === name && (isShown?.(group) ?? true))
@@ -116,7 +116,7 @@ export function Unread({ error }: { error: { message: string } | undefined }) {
 
 /** Above a table whose first rows cannot be read, once for all of them. */
 export function UnreadNotice({ live }: { live: Live<unknown> }) {
-  const { error, body } = live.reading.value
+  const { error, body } = live
   if (error === undefined || body !== undefined) return null
   return (
     <Banner tone="failed" actions={<Button onClick={() => live.refresh()}>Try again</Button>}>

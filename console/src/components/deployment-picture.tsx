@@ -52,7 +52,7 @@ export function DeploymentPicture({
 function RunPicture({ application, deployment }: { application: string; deployment: Deployment }) {
   const { account, region, cluster, fresh, old, startMs, isOver, hasFailed, events } = deployment
   const pace = { refresh: isOver ? 'slow' : 'live', isBusy: () => !isOver } as const
-  const { body, error } = useServerGroups(application, `${account}:${cluster}`, pace).reading.value
+  const { body, error } = useServerGroups(application, `${account}:${cluster}`, pace)
   const groups = (body ?? []).filter((group) => group.region === region)
   const others = useSharers(groups, pace)
   if (others === undefined || (body === undefined && error === undefined && !isOver)) return null
@@ -93,7 +93,7 @@ function useSharers(
     query: { provider: group.cloudProvider ?? group.type },
   }
   const { body, error } = useLive('/loadBalancers/{account}/{region}/{name}', asked as never, pace)
-    .reading.value
+
   if (asked !== undefined && body === undefined && error === undefined) return undefined
   return sharersIn(body?.[0]).filter((other) => groups.every((own) => own.name !== other.name))
 }

@@ -44,9 +44,7 @@ export function short(value: number): string {
 export function GroupCharts({ groups }: { groups: readonly ServerGroup[] }) {
   const compared = groups.slice(-2)
   const provider = useCloudProvider(compared[0]?.cloudProvider ?? compared[0]?.type)
-  const account = useAccounts().reading.value.body?.find(
-    ({ name }) => name === compared[0]?.account,
-  )
+  const account = useAccounts().body?.find(({ name }) => name === compared[0]?.account)
   const metrics = textsOf(account?.['metrics'] ?? provider?.metrics)
   const shown = charts.filter(({ name }) => metrics.includes(name))
   if (shown.length === 0) return null
@@ -119,8 +117,8 @@ function useValues(metricName: string, group: ServerGroup | undefined) {
       path: { cloudProvider, ...groupPlace(group), metricName },
       query: { serverGroup: group.name },
     },
-    { refresh: 'live' },
-  ).reading.value
+    'live',
+  )
 }
 
 type Point = readonly [atMs: number, value: number]

@@ -1,7 +1,7 @@
 /** A button that opens a list of actions. @see WAI-ARIA Authoring Practices, menu button */
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
+import { useNavigate } from '../address.ts'
 import { pressedDenied } from '../api/rights.ts'
 import { letterEvent } from '../letter-keys.ts'
 import { Icon, type IconName } from './text.tsx'
@@ -96,7 +96,7 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
 
 /** Letters that the row of the menu passes on. */
 function useLetters(button: RefObject<HTMLElement | null>, items: readonly MenuItem[]): void {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   useEffect(() => {
     const onLetter = (event: Event) => {
       const item = items.find(

@@ -3,7 +3,6 @@
 import { objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { applicationEvents } from '../api/streams.ts'
 import { placeOf } from '../model/infrastructure.ts'
 import { Icon } from './text.tsx'
 
@@ -13,11 +12,10 @@ const maxLinks = 3
 
 /** Load balancers of an application. */
 export function useBalancers(application: string) {
-  const events = applicationEvents(application, 'infrastructure')
   return useLive(
     '/applications/{application}/loadBalancers',
     { path: { application } },
-    { refresh: 'steady', events },
+    { refresh: 'steady', events: 'infrastructure' },
   )
 }
 
@@ -25,7 +23,7 @@ export function useBalancers(application: string) {
 export function OpenLinks({ balancers }: { balancers: readonly Balancer[] }) {
   const addresses = [...new Set(balancers.flatMap(addressesOf))].slice(0, maxLinks)
   return addresses.map((href) => (
-    <a key={href} class="button small open-link" href={href} target="_blank" rel="noreferrer">
+    <a key={href} class="button small" href={href} target="_blank" rel="noreferrer">
       <Icon name="external" /> Open <span class="muted">{new URL(href).host}</span>
       <span class="visually-hidden"> in a new tab</span>
     </a>
@@ -40,7 +38,7 @@ export function ApplicationOpenLinks({
   application: string
   names: readonly string[]
 }) {
-  const all = useBalancers(application).reading.value.body ?? []
+  const all = useBalancers(application).body ?? []
   return <OpenLinks balancers={all.filter((balancer) => names.includes(placeOf(balancer).name))} />
 }
 

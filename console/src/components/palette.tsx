@@ -1,7 +1,6 @@
 /** Search over everything by name, in three keystrokes. */
 import { useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { to, useNavigate } from '../address.ts'
 import { noteUse } from '../model/recent.ts'
 import { plural } from '../words.ts'
 import { closeDialog, openDialog } from './dialog.tsx'
@@ -23,7 +22,7 @@ export function openPalette(): void {
 const maxPerGroup = 8
 
 function Palette() {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
   /** What Enter does with the chosen hit: 0 opens it, the others are its further actions. */

@@ -1,7 +1,7 @@
 /** A list of records in a form: the fields of each, a button that removes it, and one that adds another. */
 import type { ComponentChildren } from 'preact'
 import { capital } from '../words.ts'
-import { ActionButton, IconButton } from './button.tsx'
+import { Button, IconButton } from './button.tsx'
 
 interface RecordRowsProps<Item> {
   readonly records: readonly Item[]
@@ -36,14 +36,11 @@ export function RecordRows<Item extends object>(props: RecordRowsProps<Item>) {
         </fieldset>
       ))}
       <p>
-        <ActionButton
-          action={{
-            label: `Add ${noun}`,
-            icon: 'plus',
-            onSelect: () => onChange([...records, added]),
-          }}
+        <Button
           small
-        />
+          icon="plus"
+          onClick={() => onChange([...records, added])}
+        >{`Add ${noun}`}</Button>
       </p>
     </>
   )

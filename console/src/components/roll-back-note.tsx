@@ -17,8 +17,8 @@ export function RollBackNote({ application, from, target }: RollBackNoteProps) {
   const { body = [] } = useLive(
     '/applications/{application}/releases',
     { path: { application } },
-    { refresh: 'open' },
-  ).reading.value
+    'open',
+  )
   if (target === undefined) return null
   const releaseOf = (group: ServerGroup) =>
     body.find(({ images }) => images.includes(versionOf(group) ?? ''))

@@ -1,11 +1,12 @@
 /** What changed since an earlier run of the same pipeline. */
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
+import { useRevisions } from '../api/pipelines.ts'
 import { searchPath } from '../api/waiting.ts'
 import { toRevisions } from '../editor/describe-changes.ts'
 import { type Change, describeChanges } from '../model/compare.ts'
 import type { Execution } from '../model/execution.ts'
-import { Icon, type IconName, Name, NameLink } from './text.tsx'
+import { Icon, type IconName, NameLink } from './text.tsx'
 
 export type Baseline = 'previous' | 'last-success'
 
@@ -23,8 +24,8 @@ export function useEarlierRun(run: Execution | undefined, baseline: Baseline) {
   const { body, error } = useLive(
     searchPath,
     isStored ? { path: { application }, query } : undefined,
-    { refresh: 'open' },
-  ).reading.value
+    'open',
+  )
   return {
     found: isStored ? body?.filter((other) => other.id !== id).slice(0, 1) : run && [],
     error,
@@ -34,13 +35,8 @@ export function useEarlierRun(run: Execution | undefined, baseline: Baseline) {
 /** None while the older one is not known. */
 export function useRunChanges(older: Execution | undefined, newer: Execution): readonly Change[] {
   const { application, pipelineConfigId: id } = newer
-  const parameters =
-    id && older?.pipelineConfigId === id
-      ? { path: { pipelineConfigId: id }, query: { limit: 50 } }
-      : undefined
-  const { body } = useLive('/pipelineConfigs/{pipelineConfigId}/history', parameters, {
-    refresh: 'open',
-  }).reading.value
+  const isKnown = id && older?.pipelineConfigId === id
+  const { body } = useRevisions(isKnown ? id : undefined, 50)
   const changes = older === undefined ? [] : describeChanges(older, newer, toRevisions(body))
   return changes.map(({ revision, ...change }) =>
     revision === undefined || !id
@@ -71,11 +67,7 @@ export function ChangeList({
       {changes.slice(0, max).map(({ kind, text, href }) => (
         <li key={text}>
           <Icon name={icons[kind]} />
-          {href === undefined ? (
-            <Name text={text} max={300} />
-          ) : (
-            <NameLink href={href} text={text} max={300} />
-          )}
+          <NameLink href={href} text={text} max={300} />
         </li>
       ))}
       {changes.length > max && <li>and {changes.length - max} more</li>}

@@ -105,7 +105,7 @@ function lengthOf({ status, startTime, endTime }: Execution) {
 function useCauses(runs: readonly Execution[]): ReadonlyMap<string, string> {
   const executionIds = runs.flatMap(({ id, status }) => (isFailed(status) ? [id] : [])).join()
   const parameters = executionIds === '' ? undefined : { query: { executionIds, expand: true } }
-  const { body = [] } = useLive('/executions', parameters, { refresh: 'open' }).reading.value
+  const { body = [] } = useLive('/executions', parameters, 'open')
   return new Map(body.map((run) => [run.id, causeOf(run)]))
 }
 

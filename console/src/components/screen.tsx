@@ -5,7 +5,7 @@ import { useContext, useEffect, useId, useState } from 'preact/hooks'
 import { apiPath, applicationHere, to } from '../address.ts'
 import type { ApiError } from '../api/client.ts'
 import { useCloudProviders } from '../api/cloud-providers.ts'
-import { type Live, type Reading, useLive } from '../api/live.ts'
+import { type Live, useLive } from '../api/live.ts'
 import { useAttributes } from '../api/pipelines.ts'
 import { questionBehind, useRefusal } from '../api/rights.ts'
 import { user } from '../api/session.ts'
@@ -75,7 +75,7 @@ export function PageHead({
         {count !== undefined && <span class="count">{count.toLocaleString()}</span>}
         {state}
         <div class="grow" />
-        {actions !== undefined && <div class="row actions">{actions}</div>}
+        {actions !== undefined && <div class="row">{actions}</div>}
         {panel !== undefined && (
           <div class="panel-controls">
             <a
@@ -119,19 +119,19 @@ interface ApplicationHeadProps extends Pick<PageHeadProps, 'tab' | 'state' | 'ac
 
 export function ApplicationHead({ application, tab, ...head }: ApplicationHeadProps) {
   const hasResources = useCloudProviders().some((provider) => provider.hasManifests === true)
-  const { body, error } = useAttributes(application).reading.value
+  const { body, error } = useAttributes(application)
   const isUnknown = error?.status === 404 && body === undefined
   useEffect(() => noteRecent(application), [application])
   const balancers = useLive(
     '/applications/{application}/loadBalancers',
     { path: { application } },
-    { refresh: 'open' },
-  ).reading.value.body
+    'open',
+  ).body
   const jobs = useLive(
     '/applications/{applicationName}/jobs',
     { path: { applicationName: application } },
-    { refresh: 'open' },
-  ).reading.value.body
+    'open',
+  ).body
   const hasGroups = balancers?.some(({ securityGroups }) => textsOf(securityGroups).length > 0)
   const title = <Name text={application} />
   return (
@@ -146,7 +146,9 @@ export function ApplicationHead({ application, tab, ...head }: ApplicationHeadPr
           icon="search"
           text={`There is no application ${application}, or you may not read it.`}
         >
-          <ActionButton action={{ label: 'Applications', href: to.applications() }} />
+          <a class="button" href={to.applications()}>
+            Applications
+          </a>
         </EmptyState>
       ) : (
         <LinkTabs
@@ -260,7 +262,7 @@ export function EmptyState({
   children,
 }: {
   text: string
-  icon?: IconName
+  icon?: IconName | undefined
   children?: ComponentChildren
 }) {
   return (
@@ -348,19 +350,20 @@ interface LoadedProps<Body> {
   /** The heading while there is no body, for a screen that consists of this read. */
   readonly title?: string
   readonly children: (body: NonNullable<Body>) => ComponentChildren
-  /** Where there is nothing: an empty list, or no body. */
+  /** Where there is nothing: an empty list, or no body. A text has an icon. */
   readonly empty?: ComponentChildren
+  readonly icon?: IconName
 }
 
 /** Shows the body of a read in whatever state it is; the last good answer stays while newer reads fail. */
-export function Loaded<Body>({ live, rows, title, children, empty }: LoadedProps<Body>) {
-  const reading = live.reading.value
-  const { body, error, readAtMs } = reading
+export function Loaded<Body>(props: LoadedProps<Body>) {
+  const { live, rows, title, children, empty, icon } = props
+  const { body, error, readAtMs } = live.reading.value
   const hasBody = body !== undefined && body !== null
   if (hasBody && !(Array.isArray(body) && body.length === 0)) {
     return (
       <>
-        <Stale reading={reading} />
+        <Stale live={live} />
         {children(body)}
       </>
     )
@@ -370,17 +373,17 @@ export function Loaded<Body>({ live, rows, title, children, empty }: LoadedProps
     <>
       {title !== undefined && <PageHead tab={title} />}
       {isFailed && <ErrorState error={error} onRetry={() => live.refresh()} />}
-      {!isFailed && (readAtMs === undefined ? <Loading rows={rows} /> : empty)}
+      {!isFailed && readAtMs === undefined && <Loading rows={rows} />}
+      {!isFailed &&
+        readAtMs !== undefined &&
+        (typeof empty === 'string' ? <EmptyState icon={icon} text={empty} /> : empty)}
     </>
   )
 }
 
 /** What has gone says so; after two other failed reads: how old the data is, and when the next read is. */
-export function Stale({
-  reading: { error, failures, readAtMs, nextTryAtMs },
-}: {
-  reading: Reading<unknown>
-}) {
+export function Stale({ live }: { live: Live<unknown> }) {
+  const { error, failures, readAtMs, nextTryAtMs } = live.reading.value
   if (error === undefined || readAtMs === undefined) return null
   if (error.status !== 404 && failures < 2) return null
   const seconds = Math.max(0, Math.ceil(((nextTryAtMs ?? now.value) - now.value) / 1000))

@@ -104,9 +104,9 @@ export function HitText({
 
 /** Groups that found something, the best first. Without a text: what waits, what is used most, and commands. */
 export function useHits(text: string): readonly HitGroup[] {
-  const applications = useLive('/applications', {}, { refresh: 'open' }).reading.value.body
-  const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
-  const active = useActiveExecutions('open').reading.value.body
+  const applications = useLive('/applications', {}, 'open').body
+  const pipelines = useLive('/pipelineConfigs', {}, 'open').body
+  const active = useActiveExecutions('open').body
   const waiting = useWaiting(active)
   const remote = useRemote(text)
   const runs = useRuns(text)
@@ -389,9 +389,7 @@ const types = kinds.map(({ type }) => type).join()
 function useRemote(text: string): readonly HitGroup[] {
   const q = useSettled(text, pauseMs)
   const query = { q, type: types, pageSize: 200 } as never
-  const { body, error } = useLive('/search', q.length < minRemote ? undefined : { query }, {
-    refresh: 'open',
-  }).reading.value
+  const { body, error } = useLive('/search', q.length < minRemote ? undefined : { query }, 'open')
   return useMemo(() => {
     if (q !== text) return []
     if (error !== undefined) return [{ title: 'Server groups', hits: [], failed: true }]
@@ -412,7 +410,7 @@ const maxRuns = 8
 function useRuns(text: string): HitGroup {
   const q = useSettled(text, pauseMs)
   const asked = q.length < minRemote ? undefined : search({ text: q, size: maxRuns, expand: false })
-  const { body, error } = useLive(searchPath, asked, { refresh: 'open' }).reading.value
+  const { body, error } = useLive(searchPath, asked, 'open')
   return useMemo(() => {
     const found = q === text ? (body ?? []) : []
     return { title: 'Runs', hits: found.map(toRun), failed: q === text && error !== undefined }
@@ -457,7 +455,7 @@ function useStates(
   const standings = useStandings(() => applications)
   const last =
     pipelineConfigIds === '' ? undefined : { query: { pipelineConfigIds, limit: 1, expand: false } }
-  const runs = useLive('/executions', last, { refresh: 'open' }).reading.value.body ?? []
+  const runs = useLive('/executions', last, 'open').body ?? []
   const stateOf = ({ application = '', pipeline, state }: Hit): Status | undefined => {
     const run =
       pipeline && [...active, ...runs].find(({ pipelineConfigId }) => pipelineConfigId === pipeline)

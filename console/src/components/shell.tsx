@@ -171,7 +171,7 @@ function Rail() {
 }
 
 /** What waits for the reader, counted. */
-const useCount = () => useWaiting(useActiveExecutions('slow').reading.value.body)?.length ?? 0
+const useCount = () => useWaiting(useActiveExecutions('slow').body)?.length ?? 0
 
 function Notifications() {
   const count = useCount()

@@ -133,6 +133,7 @@ export function NameLink({
   max,
   class: style,
 }: NameProps & { href: string | undefined }) {
+  if (href === undefined) return <Name class={style} text={text} max={max} />
   return (
     <a class={style} href={href}>
       <Name text={text} max={max} />

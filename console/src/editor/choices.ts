@@ -180,7 +180,7 @@ export function useChoices(
   const [path, toChoices, parameters = {}] =
     sources[choicesFrom]?.(place, useCloudProviders()) ?? []
   const asked = path && (parameters as ReadParameters<ReadPath>)
-  const { body } = useLive(path ?? '/credentials', asked, { refresh: 'open' }).reading.value
+  const { body } = useLive(path ?? '/credentials', asked, 'open')
   const found =
     toChoices?.(body).filter(({ value }) => value !== '' && !choices.includes(value)) ?? []
   const all = [...new Map(found.map((each) => [each.value, each])).values()]

@@ -25,7 +25,7 @@ export function DefinitionDiff({
   if (all.length === 0) return <p class="muted">Nothing is changed.</p>
   return (
     <>
-      <ul class="part-changes">
+      <ul>
         {parts.map((part) => (
           <PartChanges key={part.key} part={part} />
         ))}

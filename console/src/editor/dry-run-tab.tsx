@@ -8,7 +8,7 @@ import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { Filters } from '../components/filter-field.tsx'
 import { act } from '../components/notices.tsx'
-import { EmptyState, ErrorState, Loaded, Loading, Panel } from '../components/screen.tsx'
+import { ErrorState, Loaded, Loading, Panel } from '../components/screen.tsx'
 import { Icon, Name, StatusText } from '../components/text.tsx'
 import { type Execution, newestFirst, shortId, statusOf } from '../model/execution.ts'
 import { markHidden } from '../model/names.ts'
@@ -27,19 +27,13 @@ export function DryRunTab({ draft }: TabProps) {
   const runs = useLive(
     '/executions',
     { query: { pipelineConfigIds, limit: maxRuns, expand: false } },
-    { refresh: 'open' },
+    'open',
   )
-  const [last, ...earlier] = newestFirst(runs.reading.value.body ?? [])
+  const [last, ...earlier] = newestFirst(runs.body ?? [])
   const id = wanted ?? last?.id
-  const run = useLive('/pipelines/{id}', id === undefined ? undefined : { path: { id } }, {
-    refresh: 'open',
-  })
-  const none = (
-    <EmptyState
-      icon="play"
-      text="There are no results to evaluate with, because this pipeline has not run. Start it once."
-    />
-  )
+  const run = useLive('/pipelines/{id}', id === undefined ? undefined : { path: { id } }, 'open')
+  const none =
+    'There are no results to evaluate with, because this pipeline has not run. Start it once.'
   return (
     <Panel title="Dry run" actions={<PlanCheck draft={draft} />}>
       <p class="muted">
@@ -58,8 +52,8 @@ export function DryRunTab({ draft }: TabProps) {
         ]}
       />
       {id === undefined ? (
-        <Loaded live={runs} rows={4} empty={none}>
-          {() => none}
+        <Loaded live={runs} rows={4} icon="play" empty={none}>
+          {() => null}
         </Loaded>
       ) : (
         <Loaded live={run} rows={6}>

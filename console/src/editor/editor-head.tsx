@@ -1,12 +1,11 @@
 /** Above the views of the editor: how the draft differs from what is stored, what can be done with it, and what stands in the way of a save. */
 
 import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
-import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { to, useNavigate } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { findingsIn, useFindings } from '../api/pipelines.ts'
 import { saveOperation, useDenial, useStartDenial } from '../api/rights.ts'
-import { ActionButton, Banner, Button, IconButton } from '../components/button.tsx'
+import { Banner, Button, IconButton } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -56,7 +55,7 @@ export function Actions({
   run,
   onSave,
 }: TabProps & { run: string | undefined; onSave: () => void }) {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const { application } = draft
   const denied = useDenial({ operation: saveOperation, application })
   const pipeline = draft.stored.value
@@ -79,7 +78,9 @@ export function Actions({
         <Button onClick={discard}>{pipeline === undefined ? 'Give up' : 'Discard changes'}</Button>
       )}
       {run !== undefined && isClean && (
-        <ActionButton action={{ label: 'Back to the run', href: to.execution(run) }} />
+        <a class="button" href={to.execution(run)}>
+          Back to the run
+        </a>
       )}
       {isClean && <Start draft={draft} />}
       <Button
@@ -185,7 +186,7 @@ function toButton(label: string, onClick: () => void) {
 /** What of the stored pipeline waits for a user with the right. */
 export function Held({ draft, denied }: TabProps & { denied: string | undefined }) {
   const id = scalarOf(draft.stored.value?.['id'])
-  const found = useFindings(draft.application).reading.value.body
+  const found = useFindings(draft.application).body
   const held = findingsIn(found, id).filter((finding) => finding.held)
   const name = scalarOf(draft.stored.value?.['name']) ?? ''
   const button = id !== undefined && (

@@ -2,8 +2,7 @@
 
 import { type JsonObject, numberOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { type ScreenProps, to } from '../address.ts'
+import { type ScreenProps, to, useNavigate } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useDenial } from '../api/rights.ts'
 import { openDialog } from '../components/dialog.tsx'
@@ -61,17 +60,13 @@ function viewOf({ tab }: ScreenProps['query']) {
 }
 
 export function EditPipeline({ params, query }: ScreenProps) {
-  const { application = '', id = '' } = params as { application?: string; id?: string }
+  const { application = '', id = '' } = params
   // A stream would read it once more when it begins.
-  const live = useLive(
-    definitionPath,
-    { path: { application, pipelineName: id } },
-    { refresh: 'steady' },
-  )
-  const { body, error } = live.reading.value
+  const live = useLive(definitionPath, { path: { application, pipelineName: id } }, 'steady')
+  const { body, error } = live
   const definition = body as JsonObject | undefined
   // What the editor reads as well is asked for at once.
-  useLive('/capabilities/stageTypes', {}, { refresh: 'open' })
+  useLive('/capabilities/stageTypes', {}, 'open')
   useDenial({ operation: saveOperation, application })
   useEffect(() => void viewOf(query).load(), [])
   const isRead = definition !== undefined
@@ -103,7 +98,7 @@ interface EditorProps extends TabProps, Pick<ScreenProps, 'query'> {
 
 export function Editor({ draft, id, latest, query }: EditorProps) {
   const change = useQueryChange()
-  const types = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body
+  const types = useLive('/capabilities/stageTypes', {}, 'open').body
   useEffect(() => {
     if (types !== undefined) draft.types.value = types as unknown as StageTypes
   }, [types])
@@ -175,7 +170,7 @@ function useOnSaved(
   id: string | undefined,
   { stage, section, tab }: ScreenProps['query'],
 ) {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const isShown = useIsShown()
   return (saved: string) => {
     announcement.value = 'Saved'

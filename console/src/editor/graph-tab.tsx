@@ -3,7 +3,7 @@
 import { objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { ActionButton } from '../components/button.tsx'
+import { Button } from '../components/button.tsx'
 import { Graph, type GraphItem } from '../components/graph.tsx'
 import { announcement } from '../components/notices.tsx'
 import { EmptyState } from '../components/screen.tsx'
@@ -60,10 +60,9 @@ export function GraphTab({ draft }: TabProps) {
           <Stages draft={draft} selected={node?.key} isList={isNarrow} onSelect={select} />
           {isEditable && (
             <div class="editor-tools row">
-              <ActionButton
-                action={{ label: 'Add stage', icon: 'plus', onSelect: addStage }}
-                small
-              />
+              <Button small icon="plus" onClick={addStage}>
+                Add stage
+              </Button>
               {!isNarrow && <span class="muted">Arrows move, Delete removes, Ctrl Z undoes.</span>}
             </div>
           )}

@@ -3,8 +3,8 @@
 import { numberOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
-import { useLive } from '../api/live.ts'
-import { ActionButton, Button } from '../components/button.tsx'
+import { useRevisions } from '../api/pipelines.ts'
+import { Button } from '../components/button.tsx'
 import { EmptyState, Loaded, Panel } from '../components/screen.tsx'
 import { Name, Time } from '../components/text.tsx'
 import { formatExact } from '../model/time.ts'
@@ -20,20 +20,10 @@ const draftId = 'draft'
 
 export function HistoryTab({ draft }: TabProps) {
   const id = scalarOf(draft.stored.value?.['id'])
-  const parameters =
-    id === undefined
-      ? undefined
-      : { path: { pipelineConfigId: id }, query: { limit: maxRevisions } }
-  const live = useLive('/pipelineConfigs/{pipelineConfigId}/history', parameters, {
-    refresh: 'open',
-  })
+  const live = useRevisions(id, maxRevisions)
   if (id === undefined) return <DraftChanges draft={draft} />
   return (
-    <Loaded
-      live={live}
-      rows={6}
-      empty={<EmptyState icon="clock" text="There is no earlier revision." />}
-    >
+    <Loaded live={live} rows={6} icon="clock" empty="There is no earlier revision.">
       {(answer) => <Revisions revisions={toRevisions(answer)} draft={draft} />}
     </Loaded>
   )
@@ -122,9 +112,9 @@ function ChosenRevision({ revision, draft }: TabProps & { revision: Revision }) 
         </Button>
       )}
       {!isSame && draft.readOnly.value === undefined && (
-        <ActionButton
-          action={{ label: 'Restore this revision', icon: 'undo', onSelect: restore }}
-        />
+        <Button icon="undo" onClick={restore}>
+          Restore this revision
+        </Button>
       )}
     </>
   )

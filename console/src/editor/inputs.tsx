@@ -323,7 +323,7 @@ function CronInput(props: InputProps) {
   const asked = useSettled(text, cronPauseMs)
   const query =
     asked.trim() === '' || isExpression(asked) ? undefined : { query: { expression: asked } }
-  const { body } = useLive('/cron/validate', query, { refresh: 'open' }).reading.value
+  const { body } = useLive('/cron/validate', query, 'open')
   const {
     valid,
     message,

@@ -48,7 +48,7 @@ export function ItemList({ draft, path, kind }: ItemListProps) {
     draft.shown.value = [...path, items.length]
   }
   return (
-    <div class="item-list">
+    <div>
       {items.length === 0 && empty !== undefined && <p class="quiet">{empty}</p>}
       {/* Items have no identity but their place. */}
       {items.map((_, index) => (

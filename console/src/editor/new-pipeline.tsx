@@ -3,14 +3,13 @@
 import { scalarOf } from '@fairlead/base/json/values.ts'
 import type { FunctionComponent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { type ScreenProps, to } from '../address.ts'
+import { type ScreenProps, to, useNavigate } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { providerOf } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { usePipelines } from '../api/pipelines.ts'
 import { saveOperation, useDenial } from '../api/rights.ts'
-import { ActionButton, Banner, Button } from '../components/button.tsx'
+import { Banner, Button } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
 import { useSubmit } from '../components/form-dialog.tsx'
 import { Field, TextField } from '../components/form-fields.tsx'
@@ -38,7 +37,7 @@ import { createDraft, openDraft } from './open-draft.ts'
 import { nameMissing } from './problems.ts'
 
 export function NewPipeline({ params, query }: ScreenProps) {
-  const { application = '' } = params as { application?: string }
+  const { application = '' } = params
   // What was begun goes on, unless a copy of another pipeline is wanted.
   const [draft, setDraft] = useState<Draft | undefined>(() =>
     query['from'] === undefined ? openDraft(application, undefined) : undefined,
@@ -56,7 +55,7 @@ interface BeginFormProps {
 
 function BeginForm({ application, from, onBegun }: BeginFormProps) {
   const denied = useDenial({ operation: saveOperation, application })
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const [id, setId] = useState(from === undefined ? 'image' : 'copy')
   const [given, setGiven] = useState<Answers>(from === undefined ? {} : { original: from })
   const [typed, setTyped] = useState<string | undefined>(undefined)
@@ -141,7 +140,9 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
             <Button type="submit" kind="primary" denied={denied}>
               Create pipeline
             </Button>
-            <ActionButton action={{ label: 'Cancel', href: to.pipelines(application) }} />
+            <a class="button" href={to.pipelines(application)}>
+              Cancel
+            </a>
             <span class="muted">Nothing is stored before you save.</span>
           </div>
         </div>
@@ -171,9 +172,8 @@ const questionInputs: Readonly<
 
 /** What this instance offers, and the answers that are clear without asking. */
 function useAnswers(application: string, id: string, given: Answers) {
-  const pipelines = usePipelines(application).reading.value.body ?? []
-  const stageTypes = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body
-    ?.stageTypes
+  const pipelines = usePipelines(application).body ?? []
+  const stageTypes = useLive('/capabilities/stageTypes', {}, 'open').body?.stageTypes
   const { groups, clusters } = useAccountsByUse()
   const place = {
     application,

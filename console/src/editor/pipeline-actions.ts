@@ -2,7 +2,7 @@
 
 import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { to } from '../address.ts'
-import { actionHeaders, client, unwrap } from '../api/client.ts'
+import { client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import type { MenuItem } from '../components/menu.tsx'
@@ -53,8 +53,7 @@ export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
       application,
       idsToIndices: Object.fromEntries(next.map((each, index) => [each, index])),
     }
-    const send = () =>
-      unwrap(client.POST('/actions/pipelines/reorder', { headers: actionHeaders, body }))
+    const send = () => unwrap(client.POST('/actions/pipelines/reorder', { body }))
     return [
       item(label, icon, () =>
         act(`Move ${name}`, () => send().finally(() => refreshMatching(refreshes))),
@@ -129,7 +128,6 @@ function confirmDeletion(application: string, name: string, onDeleted?: () => vo
       unwrap(
         client.DELETE('/pipelines/{application}/{pipelineName}', {
           params,
-          headers: actionHeaders,
         }),
       ),
     refreshes,

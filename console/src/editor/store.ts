@@ -1,15 +1,7 @@
 /** Pipelines in the store: read, and written. */
 
 import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
-import {
-  ApiError,
-  actionHeaders,
-  asApiError,
-  client,
-  type Schemas,
-  unwrap,
-  warningsOf,
-} from '../api/client.ts'
+import { ApiError, asApiError, client, type Schemas, unwrap, warningsOf } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { reportWarning } from '../components/notices.tsx'
 import { isSameDefinition } from './changes.ts'
@@ -35,9 +27,7 @@ export async function sendDefinition(definition: JsonObject): Promise<void> {
     })
   const query = { staleCheck: true }
   const body = definition as Schemas['Pipeline']
-  const warnings = await warningsOf(
-    client.POST('/pipelines', { params: { query }, headers: actionHeaders, body }),
-  )
+  const warnings = await warningsOf(client.POST('/pipelines', { params: { query }, body }))
   reportWarning(
     `${scalarOf(definition['name']) ?? 'The pipeline'} is saved, with warnings`,
     warnings,
@@ -62,9 +52,7 @@ export async function judgeDraft(draft: Draft): Promise<void> {
 
 /** Takes over what the pipeline holds back; what this user may not release stays held, and a warning says so. @throws {ApiError} */
 export async function releaseHeld(name: string, id: string): Promise<void> {
-  const held = await unwrap(
-    client.PUT('/pipelines/{id}/release', { params: { path: { id } }, headers: actionHeaders }),
-  )
+  const held = await unwrap(client.PUT('/pipelines/{id}/release', { params: { path: { id } } }))
   refreshMatching('/findings')
   reportWarning(
     `${name} is released in part`,

@@ -5,7 +5,7 @@ import { EditorView } from '@codemirror/view'
 import { effect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { ActionButton, Banner } from '../components/button.tsx'
+import { Banner, Button } from '../components/button.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { StatusText } from '../components/text.tsx'
 import { useQueryChange } from '../query.ts'
@@ -63,10 +63,9 @@ export function TextTab({ draft }: TabProps) {
           ) : (
             <>
               <StatusText status={{ kind: 'failed', word: broken.message }} />
-              <ActionButton
-                action={{ label: 'Back to the last readable text', onSelect: revert }}
-                small
-              />
+              <Button small onClick={revert}>
+                Back to the last readable text
+              </Button>
             </>
           )}
         </div>

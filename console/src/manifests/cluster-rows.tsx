@@ -3,7 +3,6 @@ import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { applicationEvents } from '../api/streams.ts'
 import { PendingChip } from '../components/actions.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Icon, Name, StatusText, Time } from '../components/text.tsx'
@@ -39,13 +38,12 @@ interface ClusterRowsProps {
 }
 
 export function ClusterRows({ cluster, application, isAlone }: ClusterRowsProps) {
-  const events = applicationEvents(application, 'infrastructure')
   const live = useLive(
     '/applications/{application}/serverGroupManagers',
     { path: { application } },
-    { events },
+    { events: 'infrastructure' },
   )
-  const { body = [] } = live.reading.value
+  const { body = [] } = live
   const managers = isAlone ? [] : body.filter((manager) => isOf(manager, cluster))
   const others = cluster.groups.filter(
     (group) => !managers.some((manager) => isManagedBy(group, placeIn(manager))),
@@ -86,8 +84,7 @@ function ManagerRows({ manager, cluster, application }: ManagerProps) {
   const revisions = revisionsOf(cluster.groups, place)
   const inUse = revisions.map(({ group }) => group).filter(isInUse)
   // The cluster is asked only while something moves.
-  const view = useManifest(inUse.length > 1 || inUse.some(isMoving) ? place : undefined).reading
-    .value.body
+  const view = useManifest(inUse.length > 1 || inUse.some(isMoving) ? place : undefined).body
   const [[pill], [reason = '']] = view === undefined ? [[], []] : [pillsOf(view), reasonsOf(view)]
   const object: ActedObject = {
     application,
@@ -179,10 +176,10 @@ function GroupRow({ group, cluster, application, isAlone }: GroupProps) {
 
 /** A job is never up: it runs, then it has succeeded or failed. */
 function JobRow({ group, application }: GroupProps) {
-  const events = applicationEvents(application, 'infrastructure')
   const parameters = { path: { applicationName: application }, query: {} }
-  const { body } = useLive('/applications/{applicationName}/jobs', parameters, { events }).reading
-    .value
+  const { body } = useLive('/applications/{applicationName}/jobs', parameters, {
+    events: 'infrastructure',
+  })
   const object = unreadObject(group, application)
   const job = body?.find(
     (one) =>

@@ -109,9 +109,7 @@ function Buttons({
 
 /** Compares the pod templates of two revisions. */
 function Comparison({ before, after }: { before: Revision; after: Revision }) {
-  const [left, right] = [before, after].map(
-    ({ group }) => useManifest(placeOfGroup(group)).reading.value.body,
-  )
+  const [left, right] = [before, after].map(({ group }) => useManifest(placeOfGroup(group)).body)
   const title = `From revision ${before.number} to revision ${after.number}`
   const heads = ['Field', `Revision ${before.number}`, `Revision ${after.number}`] as const
   const values = left && right && changed(templateOf(left), templateOf(right))

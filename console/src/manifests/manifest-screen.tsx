@@ -49,7 +49,7 @@ type Queried = Pick<ScreenProps, 'query'>
 export function ManifestScreen({ params, query }: ScreenProps) {
   const { application = '', account = '', location = '', name = '' } = params
   const place = { account, location: location === '_' ? '' : location, name }
-  const none = <EmptyState text={`There is no ${name}, or you may not read it.`} />
+  const none = `There is no ${name}, or you may not read it.`
   return (
     <Loaded live={useManifest(place)} title={name} rows={8} empty={none}>
       {(view) => <ObjectPage application={application} place={place} view={view} query={query} />}

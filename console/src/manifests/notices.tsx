@@ -58,10 +58,7 @@ type Drift = ReturnType<typeof toDrift>[number]
 export function useDrift(application: string): readonly Drift[] {
   const parameters =
     useManifestAccounts().length > 0 ? { path: { application }, query: {} } : undefined
-  return toDrift(
-    useLive('/applications/{application}/drift', parameters, { refresh: 'slow' }).reading.value
-      .body,
-  )
+  return toDrift(useLive('/applications/{application}/drift', parameters, 'slow').body)
 }
 
 /** @param drift As the API or the output of a stage has it */

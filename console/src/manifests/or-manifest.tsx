@@ -12,12 +12,12 @@ const loadManifestScreen = async () => (await import('./manifest-screen.tsx')).M
 export function OrManifest({ load, params, query }: ScreenProps & { readonly load: LoadScreen }) {
   const { account: ownAccount, region, id = '', name = id } = params
   const isAsked = region !== undefined && isFullName(name)
-  const providers = useLive('/capabilities/cloudProviders', isAsked ? {} : undefined, {
-    refresh: 'open',
-  }).reading.value
-  const accounts = useLive('/credentials', isAsked ? { query: { expand: true } } : undefined, {
-    refresh: 'slow',
-  }).reading.value
+  const providers = useLive('/capabilities/cloudProviders', isAsked ? {} : undefined, 'open')
+  const accounts = useLive(
+    '/credentials',
+    isAsked ? { query: { expand: true } } : undefined,
+    'slow',
+  )
   const isUnknown = [providers, accounts].some(
     ({ body, error }) => body === undefined && error === undefined,
   )

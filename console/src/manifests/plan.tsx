@@ -14,7 +14,7 @@ const heads = ['Field', 'In the cluster', 'After the deployment'] as const
 
 export function Plan({ objects }: { objects: readonly PlannedObject[] }) {
   return (
-    <ul class="rows boxed-rows plan" aria-label="Plan">
+    <ul class="rows boxed-rows" aria-label="Plan">
       {objects.map((object) => (
         <PlannedRow
           key={[object.account, object.location, object.name].join('\n')}

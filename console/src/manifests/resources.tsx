@@ -1,7 +1,6 @@
 /** Everything of an application that is found in clusters, also what no other list has. */
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/screen.tsx'
 import { NameLink } from '../components/text.tsx'
 import { List } from '../screens/place-list.tsx'
@@ -10,24 +9,23 @@ import { bareName, placeIn } from './object.ts'
 
 export function Resources(screen: ScreenProps) {
   const { application = '' } = screen.params
-  const events = applicationEvents(application, 'infrastructure')
   const live = useLive(
     '/applications/{application}/rawResources',
     { path: { application } },
-    { events },
+    { events: 'infrastructure' },
   )
   return (
     <>
       <ApplicationHead application={application} tab="Resources" />
       <Notices
         application={application}
-        accounts={(live.reading.value.body ?? []).map(({ account }) => account ?? '')}
+        accounts={(live.body ?? []).map(({ account }) => account ?? '')}
       />
       <List
         live={live}
         screen={screen}
-        label={'Resources'}
-        empty={'Nothing of this application is found in a cluster.'}
+        label="Resources"
+        empty="Nothing of this application is found in a cluster."
         rowsOf={(resources) => {
           const rows = resources.map((resource) => ({ ...resource, ...placeIn(resource) }))
           return rows.toSorted((a, b) => a.name.localeCompare(b.name))

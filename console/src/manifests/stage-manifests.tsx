@@ -61,7 +61,7 @@ function ObjectRow({
   object: ObjectPlace
   isLive: boolean
 }) {
-  const { body } = useManifest(object).reading.value
+  const { body } = useManifest(object)
   const [pills, reasons, events] =
     body === undefined ? [[], [], []] : [pillsOf(body), reasonsOf(body), eventsOf(body)]
   return (
@@ -94,8 +94,7 @@ export function FailedObjects({ application, stage }: StageManifestsProps) {
   const objects = objectsOfStage(stage)
   const parameters = objects.length === 0 ? undefined : { path: { applicationName: application } }
   const groups =
-    useLive('/applications/{applicationName}/serverGroups', parameters, { refresh: 'open' }).reading
-      .value.body ?? []
+    useLive('/applications/{applicationName}/serverGroups', parameters, 'open').body ?? []
   const [group] = groups
     .filter((one) => !one.isDisabled && objects.some((place) => isPartOf(one, place)))
     .toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))

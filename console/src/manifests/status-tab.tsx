@@ -202,14 +202,14 @@ export function LogsLink({ application, place }: { application: string; place: O
 
 /** In one sentence, from its manifest; until that is read, the word of its state. */
 export function PodReason({ place, pod }: { place: ObjectPlace; pod: Instance }) {
-  const { body } = useManifest(place).reading.value
+  const { body } = useManifest(place)
   const [reason = instanceStatus(pod.healthState).word] = body === undefined ? [] : reasonsOf(body)
   return <Name text={reason} max={240} />
 }
 
 /** Workloads behind a load balancer, with their pods. */
 function Serves({ object: { application, place } }: { object: ShownObject }) {
-  const { body } = useBalancers(application).reading.value
+  const { body } = useBalancers(application)
   const key = objectKey(place.account, place.location, place.name)
   const balancer = body?.find(
     ({ account, region, name }) => objectKey(account, region, name) === key,

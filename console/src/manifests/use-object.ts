@@ -87,7 +87,7 @@ export function useShownObject(
   const cluster = isKind(place.name, ...workloads) ? view.moniker?.cluster : undefined
   const clusters = cluster ? `${place.account}:${cluster}` : undefined
   const pace = { refresh: 'live', isBusy: () => isIn('running', view) } as const
-  const { body, error } = useServerGroups(clusters && application, clusters, pace).reading.value
+  const { body, error } = useServerGroups(clusters && application, clusters, pace)
   const groups = body?.filter((group) => isPartOf(group, place)) ?? []
   const own = groups.find((group) => isSameObject(placeOfGroup(group), place))
   const provider = useManifestAccounts().find(({ name }) => name === place.account)?.provider ?? ''
@@ -112,8 +112,8 @@ export function useShownObject(
 /** Accounts whose providers have manifests. */
 export function useManifestAccounts() {
   const providers = useCloudProviders()
-  const { body = [] } = useLive('/credentials', { query: { expand: true } }, { refresh: 'slow' })
-    .reading.value
+  const { body = [] } = useLive('/credentials', { query: { expand: true } }, 'slow')
+
   return body.flatMap(({ name, cloudProvider, type, unreachable }) => {
     const provider = cloudProvider ?? type
     const { since, reason } = objectOf(unreachable)

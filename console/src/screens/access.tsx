@@ -1,13 +1,12 @@
 /** Who the user is, by which roles; and may a user do something, and why: the question lives in the address. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { type ScreenProps, to } from '../address.ts'
+import { type ScreenProps, to, useNavigate } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshAll, useLive } from '../api/live.ts'
 import { changeOperation, readOperation, saveOperation, startOperation } from '../api/rights.ts'
 import { user } from '../api/session.ts'
-import { ActionButton, Button, CopyButton } from '../components/button.tsx'
+import { Button, CopyButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { Fields, type FieldTable } from '../components/form-fields.tsx'
 import { Permissions, Roles } from '../components/permissions-field.tsx'
@@ -71,16 +70,11 @@ const noRole =
 
 function Identity() {
   const { username = '', email, isAdmin, allowedAccounts = [] } = user.value ?? {}
-  const live = useLive(
-    '/auth/explain',
-    { query: { operation: 'GET /applications' } },
-    { refresh: 'open' },
-  )
+  const live = useLive('/auth/explain', { query: { operation: 'GET /applications' } }, 'open')
   const actions = isAdmin && (
-    <ActionButton
-      action={{ label: 'Read roles again', icon: 'refresh', onSelect: readRolesAgain }}
-      small
-    />
+    <Button small icon="refresh" onClick={readRolesAgain}>
+      Read roles again
+    </Button>
   )
   return (
     <Panel title={<Name text={`You are signed in as ${username}.`} />} actions={actions}>
@@ -119,7 +113,7 @@ export function Explain({ query }: ScreenProps) {
   )
   const asked =
     operation === undefined ? undefined : { query: { operation, ...Object.fromEntries(more) } }
-  const live = useLive('/auth/explain', asked, { refresh: 'open' })
+  const live = useLive('/auth/explain', asked, 'open')
   return (
     <>
       <AccessHead tab="Explain" />
@@ -134,12 +128,12 @@ export function Explain({ query }: ScreenProps) {
 }
 
 function Question({ query }: { query: Query }) {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const [values, setValues] = useState<Query>({ operation: startOperation, ...query })
   // What is typed may be a usual operation on the way to another.
   const [isOther, setOther] = useState(verbOf(values['operation']) === undefined)
-  const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
-  const accounts = useLive('/credentials', { query: {} }, { refresh: 'slow' }).reading.value.body
+  const applications = useLive('/applications', {}, 'slow').body
+  const accounts = useLive('/credentials', { query: {} }, 'slow').body
   const users = useFormUsers()
   const fields: FieldTable = {
     ...(user.value?.isAdmin && {
@@ -199,8 +193,7 @@ const suggested = (names: readonly string[] = []) => names.slice(0, 500)
 
 /** Users of the login form, for administrators; undefined where there are none. */
 function useFormUsers() {
-  return useLive('/auth/users', user.value?.isAdmin === true ? {} : undefined, { refresh: 'slow' })
-    .reading.value.body
+  return useLive('/auth/users', user.value?.isAdmin === true ? {} : undefined, 'slow').body
 }
 
 const decisions = {

@@ -1,13 +1,13 @@
 /** Secrets of an application: names and versions, new values, what uses them; values are never shown. */
-import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
+import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { ActionButton } from '../components/button.tsx'
+import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable, menuColumn } from '../components/data-table.tsx'
 import { Dialog, openDialog } from '../components/dialog.tsx'
 import type { FieldTable } from '../components/form-fields.tsx'
 import { reportWarning } from '../components/notices.tsx'
-import { EmptyState, Loaded, Panel } from '../components/screen.tsx'
+import { Loaded, Panel } from '../components/screen.tsx'
 import { Name, Time } from '../components/text.tsx'
 import { plural } from '../words.ts'
 import type { TabProps } from './settings-tabs.tsx'
@@ -17,11 +17,7 @@ type Secret = Schemas['Secret']
 const refreshes = '/applications/{application}/secrets'
 
 export function SecretsTab({ application, denied }: TabProps) {
-  const live = useLive(
-    '/applications/{application}/secrets',
-    { path: { application } },
-    { refresh: 'slow' },
-  )
+  const live = useLive('/applications/{application}/secrets', { path: { application } }, 'slow')
   const actions = menuColumn<Secret>(
     ({ name }) => name,
     (secret) => [
@@ -42,23 +38,18 @@ export function SecretsTab({ application, denied }: TabProps) {
     ],
   )
   const add = (
-    <ActionButton
-      action={{ label: 'Add secret', icon: 'plus', denied, onSelect: () => setSecret(application) }}
-    />
+    <Button icon="plus" denied={denied} onClick={() => setSecret(application)}>
+      Add secret
+    </Button>
   )
-  const none = (
-    <EmptyState
-      icon="lock"
-      text="No secret. Add one, and write its reference where a value belongs."
-    />
-  )
+  const none = 'No secret. Add one, and write its reference where a value belongs.'
   return (
     <Panel title="Secrets" actions={add} flush>
       <p class="panel-note">
         Pipelines, builds and programs use a secret by its reference. Values can be set, and are
         never shown.
       </p>
-      <Loaded live={live} rows={3} empty={none}>
+      <Loaded live={live} rows={3} icon="lock" empty={none}>
         {(secrets) => (
           <DataTable
             label="Secrets"
@@ -127,7 +118,6 @@ function setSecret(application: string, secret?: Secret): void {
       const body = { value, ...(note !== '' && { note }) }
       const call = client.PUT('/applications/{application}/secrets/{name}', {
         params,
-        headers: actionHeaders,
         body,
       })
       const { isMasked } = await unwrap(call)
@@ -153,7 +143,6 @@ function deleteSecret(application: string, { name }: Secret): void {
       unwrap(
         client.DELETE('/applications/{application}/secrets/{name}', {
           params,
-          headers: actionHeaders,
         }),
       ),
     refreshes,
@@ -172,7 +161,7 @@ function SecretUses({ application, name }: { application: string; name: string }
   const live = useLive(
     '/applications/{application}/secrets/{name}/uses',
     { path: { application, name } },
-    { refresh: 'open' },
+    'open',
   )
   return (
     <Loaded live={live} rows={2}>

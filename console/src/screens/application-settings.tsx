@@ -6,17 +6,17 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { ScreenProps } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
-import { actionHeaders, client, warningsOf } from '../api/client.ts'
+import { client, warningsOf } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { useAttributes } from '../api/pipelines.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
-import { ActionButton, Banner, Button } from '../components/button.tsx'
+import { Banner, Button } from '../components/button.tsx'
 import { Denied } from '../components/denied.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { reportWarning } from '../components/notices.tsx'
-import { ApplicationHead, EmptyState, Loaded, Panel } from '../components/screen.tsx'
+import { ApplicationHead, Loaded, Panel } from '../components/screen.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
 import { useLeaveGuard } from '../leave.tsx'
 import { useKeyDown } from '../letter-keys.ts'
@@ -81,16 +81,11 @@ export function ApplicationSettings({ params: { application = '' } }: ScreenProp
       body: () => <DeleteTab application={application} denied={denied} />,
     },
   ]
-  const none = (
-    <EmptyState
-      icon="search"
-      text={`There is no application ${application}, or you may not read it.`}
-    />
-  )
+  const none = `There is no application ${application}, or you may not read it.`
   return (
     <>
       <ApplicationHead application={application} tab="Settings" />
-      <Loaded live={attributes} rows={6} empty={none}>
+      <Loaded live={attributes} rows={6} icon="search" empty={none}>
         {() => <AddressTabs label="Settings" tabs={tabs} />}
       </Loaded>
     </>
@@ -101,14 +96,10 @@ export function ApplicationSettings({ params: { application = '' } }: ScreenProp
 function useStored(application: string) {
   const attributes = useAttributes(application)
   const path = { type: 'application', application }
-  const notifications = useLive(
-    '/notifications/{type}/{application}',
-    { path },
-    { refresh: 'slow' },
-  )
-  const record: JsonObject = notifications.reading.value.body ?? {}
+  const notifications = useLive('/notifications/{type}/{application}', { path }, 'slow')
+  const record: JsonObject = notifications.body ?? {}
   const stored: JsonObject = {
-    ...attributes.reading.value.body?.attributes,
+    ...attributes.body?.attributes,
     notifications: toList(record),
   }
   return { attributes, notifications, record, stored }
@@ -154,10 +145,9 @@ function Form({ application, denied, edits, title, Fields }: FormProps) {
         values={withEdits(stored, edits.value)}
       />
       <div class="foot">
-        <ActionButton
-          action={{ label: 'Review changes', denied: objection, onSelect: review }}
-          kind="primary"
-        />
+        <Button kind="primary" denied={objection} onClick={review}>
+          Review changes
+        </Button>
         {count > 0 && <Button onClick={discard}>Discard</Button>}
         <span class="muted">
           {objection === undefined ? plural(count, 'change') : <Denied reason={objection} />}
@@ -242,7 +232,6 @@ async function saveNotifications(application: string, body: JsonObject): Promise
   const params = { path: { type: 'application', application } }
   const call = client.POST('/notifications/{type}/{application}', {
     params,
-    headers: actionHeaders,
     body,
   })
   reportWarning(`Notifications of ${application} saved`, await warningsOf(call))

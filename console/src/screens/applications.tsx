@@ -20,7 +20,7 @@ import { FirstSteps } from './first-steps.tsx'
 type Application = Schemas['ApplicationAttributes']
 
 export function Applications({ query }: ScreenProps) {
-  const live = useLive('/applications', {}, { refresh: 'slow' })
+  const live = useLive('/applications', {}, 'slow')
   const landscape = useLandscape('applications')
   const create = (
     <Button kind="primary" icon="plus" onClick={() => openDialog(<CreateApplication />)}>
@@ -32,7 +32,7 @@ export function Applications({ query }: ScreenProps) {
   )
   return (
     <>
-      <PageHead tab="Applications" count={live.reading.value.body?.length} actions={create} />
+      <PageHead tab="Applications" count={live.body?.length} actions={create} />
       <Loaded live={live} rows={8} empty={none}>
         {(applications) => <List applications={applications} landscape={landscape} query={query} />}
       </Loaded>
@@ -42,7 +42,7 @@ export function Applications({ query }: ScreenProps) {
 
 /** Version of each application in each environment, and the way to the next one. */
 export function Environments({ query: { q = '' } }: ScreenProps) {
-  const live = useLive('/applications', {}, { refresh: 'slow' })
+  const live = useLive('/applications', {}, 'slow')
   const landscape = useLandscape('environments')
   return (
     <>
@@ -183,10 +183,8 @@ function LastRun({
   pipelines: readonly string[] | undefined
 }) {
   const query = { pipelineConfigIds: pipelines.join(), limit: 1, expand: false }
-  const live = useLive('/executions', pipelines.length > 0 ? { query } : undefined, {
-    refresh: 'slow',
-  })
-  const { body, error } = live.reading.value
+  const live = useLive('/executions', pipelines.length > 0 ? { query } : undefined, 'slow')
+  const { body, error } = live
   if (pipelines.length === 0) return <span class="muted">–</span>
   if (body === undefined) return <Unread error={error} />
   const [run] = newestFirst(

@@ -96,7 +96,7 @@ function Events({ wanted, query }: { wanted: Wanted; query: ScreenProps['query']
   const live = useLive(
     '/audit/events',
     { query: asked },
-    { refresh: query['follow'] === 'true' ? 'live' : 'open' },
+    query['follow'] === 'true' ? 'live' : 'open',
   )
   const back = { href: path + formatQuery({ ...rest, before }), label: 'Audit log' }
   return (
@@ -179,13 +179,9 @@ function Sentence({ event }: { event: AuditEvent }) {
 }
 
 function LinkedName({ text, link, pipeline }: AuditName) {
-  const { body } = usePipelines(pipeline?.application).reading.value
+  const { body } = usePipelines(pipeline?.application)
   const name = body?.find(({ id }) => id === pipeline?.id)?.name ?? text
-  return link === undefined ? (
-    <Name text={name} max={60} />
-  ) : (
-    <NameLink href={link(to)} text={name} max={60} />
-  )
+  return <NameLink href={link?.(to)} text={name} max={60} />
 }
 
 /** A value that a click makes a filter. */
@@ -250,9 +246,7 @@ async function exportEvents(wanted: Wanted): Promise<void> {
 function Verification() {
   const [expect, setExpect] = useState<string | undefined>(undefined)
   const query = expect ? { expect } : {}
-  const live = useLive('/audit/verification', expect === undefined ? undefined : { query }, {
-    refresh: 'open',
-  })
+  const live = useLive('/audit/verification', expect === undefined ? undefined : { query }, 'open')
   const verify = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault()
     setExpect(String(new FormData(event.currentTarget).get('expect')).trim())

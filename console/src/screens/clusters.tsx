@@ -9,9 +9,7 @@ import type { Schemas } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { useAttributes, useServerGroups } from '../api/pipelines.ts'
-import { applicationEvents } from '../api/streams.ts'
 import { BesideScreens } from '../components/beside.tsx'
-import { ActionButton } from '../components/button.tsx'
 import { type Filter, Filters, filterWords } from '../components/filter-field.tsx'
 import { OpenLinks, useBalancers } from '../components/open-link.tsx'
 import {
@@ -63,21 +61,23 @@ const maxWhole = 250
 
 export function ApplicationOverview({ params, query }: ScreenProps) {
   const { application = '' } = params
-  const { reading } = useAttributes(application)
+  const attributes = useAttributes(application)
   const { clusters, groups, isLarge, isChanging } = useOverview(application)
-  const balancers = useBalancers(application).reading.value.body ?? []
+  const balancers = useBalancers(application).body ?? []
   const isWithManifests = useCloudProviders().some((provider) => provider.hasManifests === true)
-  const known = groups.reading.value.body ?? []
+  const known = groups.body ?? []
   const accounts = [
     ...new Set([...known.map(accountOf), ...clusters.map(({ account }) => account)]),
   ]
-  const isGone = reading.value.error?.status === 404 && reading.value.body === undefined
+  const isGone = attributes.error?.status === 404 && attributes.body === undefined
   const nothing = (
     <EmptyState
       icon="box"
       text="Nothing is deployed. A pipeline with a deploy stage creates the first server group."
     >
-      <ActionButton action={{ label: 'Open pipelines', href: to.pipelines(application) }} />
+      <a class="button" href={to.pipelines(application)}>
+        Open pipelines
+      </a>
     </EmptyState>
   )
   const listOf = (all: readonly ServerGroup[]) => {
@@ -133,19 +133,19 @@ function useOverview(application: string) {
   const active = useLive(
     '/applications/{application}/pipelines',
     { path, query: { statuses: 'RUNNING', expand: false, limit: 10 } },
-    { refresh: 'live', events: applicationEvents(application, 'executions') },
+    { refresh: 'live', events: 'executions' },
   )
   const isChanging =
-    (active.reading.value.body?.length ?? 0) > 0 ||
+    (active.body?.length ?? 0) > 0 ||
     pendingTasks.value.some((pending) => pending.application === application)
   const { body, error } = useLive(
     '/applications/{application}/clusters',
     { path },
     {
       refresh: isChanging ? 'steady' : 'slow',
-      events: applicationEvents(application, 'infrastructure'),
+      events: 'infrastructure',
     },
-  ).reading.value
+  )
   const clusters = toClusterNames(body ?? {})
   const isLarge = clusters.length > maxWhole
   const wereFew = foreseen(`clusters.${application}`).length > 0
@@ -256,8 +256,8 @@ function ClusterList({
 }: CardProps & { readonly clusters: readonly (Cluster | ClusterName)[] }) {
   return (
     <VirtualList
-      class={'stack cards'}
-      label={'Clusters'}
+      class="stack cards"
+      label="Clusters"
       heldOf={card.filter}
       overscan={3}
       items={clusters}
@@ -284,9 +284,7 @@ function ClusterInView({
   const { application } = card.context
   const live = useServerGroups(application, batch, paceOf(card.isChanging))
   const groups =
-    live.reading.value.body?.filter(
-      (group) => accountOf(group) === account && clusterOf(group) === name,
-    ) ?? []
+    live.body?.filter((group) => accountOf(group) === account && clusterOf(group) === name) ?? []
   const [cluster] = toClusters(groups)
   if (cluster !== undefined)
     return <ClusterCard {...card} cluster={cluster} context={{ application, groups }} />
@@ -452,7 +450,7 @@ export function ClusterScreen({ params, query }: ScreenProps) {
   const { application = '', account = '', cluster: name = '' } = params
   const isChanging = pendingTasks.value.some((pending) => pending.application === application)
   const live = useServerGroups(application, `${account}:${name}`, paceOf(isChanging))
-  const balancers = useBalancers(application).reading.value.body ?? []
+  const balancers = useBalancers(application).body ?? []
   const none = (
     <EmptyState text={`${name} has no server group now.`}>
       <a class="button" href={to.application(application)}>{`Overview of ${application}`}</a>

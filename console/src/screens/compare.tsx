@@ -1,9 +1,8 @@
 /** Two runs side by side: what changed, in sentences; the values that differ are behind a fold. */
 import { useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { type ScreenProps, to } from '../address.ts'
-import { refreshAll, useLive } from '../api/live.ts'
-import { useRunsOf } from '../api/pipelines.ts'
+import { type ScreenProps, to, useNavigate } from '../address.ts'
+import { refreshAll } from '../api/live.ts'
+import { useRun, useRunsOf } from '../api/pipelines.ts'
 import { Button } from '../components/button.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FilterField } from '../components/filter-field.tsx'
@@ -16,7 +15,7 @@ import {
 import { RunTable } from '../components/run-table.tsx'
 import { EmptyState, ErrorState, Loading, PageHead, Panel } from '../components/screen.tsx'
 import { compareExecutions } from '../model/compare.ts'
-import { type Execution, isComplete, newestFirst, shortId, statusOf } from '../model/execution.ts'
+import { type Execution, newestFirst, shortId, statusOf } from '../model/execution.ts'
 import { formatRelative, now } from '../model/time.ts'
 
 /** @param query `left` is the older one, or how it is found; `right` the newer. An only one is compared with the run before. */
@@ -37,19 +36,12 @@ export function Compare({ query: { left = '', right = '' } }: ScreenProps) {
   )
 }
 
-function useExecution(id: string | undefined) {
-  return useLive('/pipelines/{id}', id === undefined ? undefined : { path: { id } }, {
-    refresh: 'live',
-    isBusy: ({ status }) => !isComplete(status),
-  }).reading.value
-}
-
 /** @param base An id, or how the other run is found */
 function Chosen({ id, base }: { id: string; base: string }) {
   const baseline: Baseline | undefined =
     base === 'previous' || base === 'last-success' ? base : undefined
-  const newer = useExecution(id)
-  const named = useExecution(baseline === undefined ? base : undefined)
+  const newer = useRun(id)
+  const named = useRun(baseline === undefined ? base : undefined)
   const earlier = useEarlierRun(baseline && newer.body, baseline ?? 'previous')
   const older = baseline === undefined ? named.body : earlier.found?.[0]
   const error =
@@ -79,8 +71,8 @@ interface BothProps {
 }
 
 function Both({ older, newer, base }: BothProps & { readonly base: string }) {
-  const { route: navigate } = useLocation()
-  const { body: runs = [] } = useRunsOf(newer.pipelineConfigId, 50).reading.value
+  const navigate = useNavigate()
+  const { body: runs = [] } = useRunsOf(newer.pipelineConfigId, 50)
   const earlier = runs.filter(
     ({ id, buildTime }) =>
       id !== newer.id && id !== older.id && (buildTime ?? 0) <= (newer.buildTime ?? 0),

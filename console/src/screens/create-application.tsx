@@ -1,7 +1,6 @@
 /** The dialog that creates an application. */
 import { useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { to, useNavigate } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { taskOperation, useDenial } from '../api/rights.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
@@ -13,7 +12,7 @@ const nameRule = 'Letters, digits and hyphens, beginning with a letter.'
 const noOwner = 'Enter the address of the owner: it tells others whom to ask.'
 
 export function CreateApplication() {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const [values, setValues] = useState({ name: '', email: '', description: '' })
   const [permissions, setPermissions] = useState<Record<string, readonly string[]>>({})
   const [isTried, setTried] = useState(false)

@@ -5,11 +5,10 @@ import { useMemo } from 'preact/hooks'
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { applicationEvents } from '../api/streams.ts'
 import { CanaryReport, useAnalysis } from '../components/canary-report.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { Lines } from '../components/group-charts.tsx'
-import { applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
+import { applicationCrumbs, Loaded, PageHead, Panel } from '../components/screen.tsx'
 import { KeyValue, Name, NameLink, StatusText, Time } from '../components/text.tsx'
 import { toReport } from '../model/canary.ts'
 import { formatDuration, presentMs } from '../model/time.ts'
@@ -17,22 +16,19 @@ import { formatDuration, presentMs } from '../model/time.ts'
 type Analysis = Schemas['CanaryResult']
 
 export function DeliveryDetails({ application }: { application: string }) {
-  const events = applicationEvents(application, 'executions')
   const analyses = useLive(
     '/v2/canaries/{application}/executions',
     { path: { application }, query: { limit: 20 } },
-    { events },
+    { events: 'executions' },
   )
-  const configured = useLive('/v2/canaryConfig', { query: { application } }, { refresh: 'open' })
-    .reading.value.body
+  const configured = useLive('/v2/canaryConfig', { query: { application } }, 'open').body
   const names = configured?.map(({ name }) => name).join(', ')
-  const none = 'No canary was analysed.'
   return (
     <div class="stack">
       <Figures application={application} />
       <Year application={application} />
       <Panel title="Canary analyses" flush>
-        <Loaded live={analyses} rows={4} empty={<EmptyState icon="graph" text={none} />}>
+        <Loaded live={analyses} rows={4} icon="graph" empty="No canary was analysed.">
           {(found) => (
             <DataTable
               label="Canary analyses"
@@ -57,7 +53,7 @@ function Figures({ application }: { application: string }) {
   const live = useLive(
     '/applications/{application}/delivery',
     { path: { application } },
-    { refresh: 'slow', events: applicationEvents(application, 'executions') },
+    { refresh: 'slow', events: 'executions' },
   )
   return (
     <Panel title="The last 30 days">
@@ -108,8 +104,8 @@ function Year({ application }: { application: string }) {
   const { body } = useLive(
     '/applications/{application}/delivery',
     { path: { application }, query: { since } },
-    { refresh: 'rare' },
-  ).reading.value
+    'rare',
+  )
   const changes = body?.changes.filter(({ kind }) => kind === 'deployment') ?? []
   if (changes.length === 0) return null
   const byWeek = Map.groupBy(changes, ({ atMs }) => Math.floor((atMs - since) / (7 * dayMs)))
@@ -165,7 +161,7 @@ function columnsOf(application: string): readonly Column<Analysis>[] {
 
 /** One analysis, whichever run it belongs to. */
 export function CanaryScreen({ params: { application = '', id = '' } }: ScreenProps) {
-  const { body } = useAnalysis(id).reading.value
+  const { body } = useAnalysis(id)
   const name = body && toReport(body).name
   return (
     <>

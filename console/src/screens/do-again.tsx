@@ -5,7 +5,7 @@ import type { Task } from '../api/actions.ts'
 import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
-import { ActionButton } from '../components/button.tsx'
+import { Button } from '../components/button.tsx'
 import { instanceId, type ServerGroup } from '../model/server-groups.ts'
 import { placeOf } from '../model/stage-output.ts'
 import { editPlace } from './place-forms.tsx'
@@ -58,7 +58,7 @@ export function DoAgain({ task: { application, execution } }: { task: Task }) {
 
 function OfServerGroup(props: JobProps) {
   const { live, context } = useServerGroup(props.application, props.place)
-  const { body: group, error } = live.reading.value
+  const { body: group, error } = live
   if (error?.status === 404) return <Again denied={`${props.place.name} no longer exists.`} />
   return group === undefined ? null : <OfKnownGroup group={group} context={context} {...props} />
 }
@@ -94,16 +94,16 @@ function OfPlace({ application, type, place, fields }: JobProps) {
   const balancers = useLive(
     '/loadBalancers/{account}/{region}/{name}',
     isBalancer ? parameters : undefined,
-    { refresh: 'open' },
+    'open',
   )
   const groups = useLive(
     '/securityGroups/{account}/{region}/{name}',
     isBalancer ? undefined : parameters,
-    { refresh: 'open' },
+    'open',
   )
   const denied = useDenial({ operation: changeOperation, application, account: place.account })
-  const { body: found } = balancers.reading.value
-  const { body: group, error } = groups.reading.value
+  const { body: found } = balancers
+  const { body: group, error } = groups
   const isGone = found?.length === 0 || error?.status === 404
   const known = isBalancer ? found?.[0] : group && { ...group, ...place }
   if (!isEdited || (known === undefined && !isGone)) return null
@@ -114,8 +114,8 @@ function OfPlace({ application, type, place, fields }: JobProps) {
 
 function Again(action: { denied: string | undefined; onSelect?: (() => void) | undefined }) {
   return (
-    <ActionButton
-      action={{ label: 'Do again', denied: action.denied, onSelect: () => action.onSelect?.() }}
-    />
+    <Button denied={action.denied} onClick={() => action.onSelect?.()}>
+      Do again
+    </Button>
   )
 }

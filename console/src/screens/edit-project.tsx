@@ -2,8 +2,7 @@
 
 import { type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { to, useNavigate } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { ApiError, client, type Schemas, unwrap } from '../api/client.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
@@ -39,7 +38,7 @@ interface RuleDraft extends JsonObject {
 }
 
 export function EditProject({ project }: { project?: Project }) {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const stored = partsOf(project ?? {})
   const [{ name, email }, setHead] = useState({
     name: project?.name ?? '',
@@ -51,7 +50,7 @@ export function EditProject({ project }: { project?: Project }) {
     stored.clusters.map((rule) => ({ ...rule, applications: rule.applications?.join(', ') ?? '' })),
   )
   const [isTried, setTried] = useState(false)
-  const known = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body ?? []
+  const known = useLive('/applications', {}, 'slow').body ?? []
   const saved = { ...project, name: name.trim(), email }
   const save = () => {
     const clusters = rules.map((rule) => ({ ...rule, applications: splitList(rule.applications) }))
@@ -176,7 +175,7 @@ function Clusters({
   rules: readonly RuleDraft[]
   onChange: (rules: readonly RuleDraft[]) => void
 }) {
-  const accounts = (useAccounts().reading.value.body ?? []).map(({ name }) => name)
+  const accounts = (useAccounts().body ?? []).map(({ name }) => name)
   const fields = {
     account: { label: 'Account', choices: accounts, required: true },
     stack: { label: 'Stack', help },
@@ -211,7 +210,7 @@ interface PipelinesProps {
 }
 
 function Pipelines({ applications, chosen, onChange }: PipelinesProps) {
-  const all = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body ?? []
+  const all = useLive('/pipelineConfigs', {}, 'open').body ?? []
   return (
     <>
       <h3 class="sub">Pipelines</h3>

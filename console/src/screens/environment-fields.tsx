@@ -2,7 +2,7 @@
 import { type JsonObject, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { ActionButton } from '../components/button.tsx'
+import { Button } from '../components/button.tsx'
 import { CheckList, Fields, type FieldTable } from '../components/form-fields.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { splitList } from '../model/names.ts'
@@ -92,14 +92,14 @@ function withField(
 }
 
 export function EnvironmentFields({ application, values, set }: FieldsProps) {
-  const accounts = (useAccounts().reading.value.body ?? []).map(({ name }) => name)
+  const accounts = (useAccounts().body ?? []).map(({ name }) => name)
   const environments = objectsOf(values['environments'])
   const found =
     useLive(
       '/applications/{application}/environments',
       { path: { application } },
-      { refresh: 'slow' },
-    ).reading.value.body?.environments.filter(({ versions }) => versions.length > 0) ?? []
+      'slow',
+    ).body?.environments.filter(({ versions }) => versions.length > 0) ?? []
   const put = (changed: readonly JsonObject[]) => set('environments', changed)
   const propose = () =>
     put(
@@ -118,9 +118,9 @@ export function EnvironmentFields({ application, values, set }: FieldsProps) {
       {environments.length === 0 && found.length > 1 && (
         <p>
           {`You deploy to ${found.map(({ name }) => name).join(' and ')}. `}
-          <ActionButton
-            action={{ label: 'Make them a way to production', icon: 'layers', onSelect: propose }}
-          />
+          <Button icon="layers" onClick={propose}>
+            Make them a way to production
+          </Button>
         </p>
       )}
       <RecordRows

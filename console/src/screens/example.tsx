@@ -2,10 +2,9 @@
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { to, useNavigate } from '../address.ts'
 import { type Change, completeTask, objectKey } from '../api/actions.ts'
-import { actionHeaders, client, unwrap } from '../api/client.ts'
+import { client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
@@ -39,7 +38,7 @@ interface Example {
 
 export function DeployExample({ example }: { example: Example }) {
   const { title, about, field, errorOf } = example
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const [value, setValue] = useState(field.value)
   const error = errorOf(value)
   return (
@@ -90,8 +89,7 @@ async function deploy(
       (saved) => saved.name === name,
     )
   const known = await find()
-  if (known === undefined)
-    await unwrap(client.POST('/pipelines', { headers: actionHeaders, body: definition as never }))
+  if (known === undefined) await unwrap(client.POST('/pipelines', { body: definition as never }))
   refreshMatching('/applications')
   return startPipeline(known ?? (await find()) ?? definition, { version: versions[0] }, false)
 }
@@ -229,7 +227,7 @@ async function upload(imagesPath: string, version: string): Promise<void> {
   await unwrap(
     call(`${imagesPath}/{name}/{version}`, {
       params: { path: { name: application, version } },
-      headers: { ...actionHeaders, 'Content-Type': 'application/x-tar' },
+      headers: { 'Content-Type': 'application/x-tar' },
       body: toTar({
         'fairlead-image.yml': 'command: [node, server.mjs]\nready: { path: / }\n',
         'server.mjs': program(version),

@@ -1,9 +1,8 @@
 /** What can be done to an execution and its stages, with what each says before it is done. */
 
 import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
-import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
-import { actionHeaders, client, unwrap } from '../api/client.ts'
+import { to, useNavigate } from '../address.ts'
+import { client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { startOperation, useDenial } from '../api/rights.ts'
 import { confirm, type Question } from '../components/confirm-dialog.tsx'
@@ -22,13 +21,12 @@ import { deploymentsOf } from '../model/run-deployments.ts'
 
 /** The most wanted first. */
 export function useExecutionActions(execution: Execution): readonly MenuItem[] {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const denied = useDenial({ operation: startOperation, application: execution.application })
   const { id, status, application } = execution
   const run = shortId(id)
   const failed = execution.stages.filter((stage) => isFailed(stage.status) && !stage.parentStageId)
-  const call = (reason?: string) =>
-    ({ params: { path: { id }, query: { reason } }, headers: actionHeaders }) as never
+  const call = (reason?: string) => ({ params: { path: { id }, query: { reason } } }) as never
   const resume = () =>
     act(`Resume run ${run}`, () => change(execution, client.PUT('/pipelines/{id}/resume', call())))
   return [
@@ -192,7 +190,6 @@ async function restart(execution: Execution, stages: readonly Stage[]): Promise<
     const options = {
       params: { path: { id: execution.id, stageId: stage.id } },
       body: {},
-      headers: actionHeaders,
     } as never
     await change(execution, client.PUT('/pipelines/{id}/stages/{stageId}/restart', options))
   }
@@ -210,7 +207,6 @@ export function patchStage(
     client.PATCH('/pipelines/{id}/stages/{stageId}', {
       params: { path },
       body,
-      headers: actionHeaders,
     }),
   )
 }

@@ -6,8 +6,8 @@ import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
 import { Beside } from '../components/beside.tsx'
-import { ActionButton, Banner } from '../components/button.tsx'
-import { EmptyState, Loaded, Panel } from '../components/screen.tsx'
+import { Banner, Button } from '../components/button.tsx'
+import { Loaded, Panel } from '../components/screen.tsx'
 import { StageGraph } from '../components/stage-graph.tsx'
 import { StageList, type StageListProps } from '../components/stage-list.tsx'
 import { StepRows } from '../components/step-rows.tsx'
@@ -51,11 +51,9 @@ export function ExecutionScreen({ params, query }: ScreenProps) {
     notificationDeliveries?.some((delivery) => delivery.status === 'waiting') === true
   const events = { path: `/executions/${encodeURIComponent(id)}/events` }
   const live = useLive('/pipelines/{id}', { path: { id } }, { refresh: 'live', isBusy, events })
-  const none = (
-    <EmptyState icon="search" text="There is no such execution, or you may not read it." />
-  )
+  const none = 'There is no such execution, or you may not read it.'
   return (
-    <Loaded live={live} title={`Execution ${shortId(id)}`} rows={8} empty={none}>
+    <Loaded live={live} title={`Execution ${shortId(id)}`} rows={8} icon="search" empty={none}>
       {(execution) => <Run execution={execution} query={query} />}
     </Loaded>
   )
@@ -184,10 +182,9 @@ function Stages({ execution, view: wanted, ...shared }: StagesProps) {
         />
         {!canDraw && <span class="muted">{graph.nodes.length} stages are too many to draw.</span>}
         {view === 'graph' && opened.size > 0 && (
-          <ActionButton
-            action={{ label: 'Fold again', onSelect: () => setOpened(new Set()) }}
-            small
-          />
+          <Button small onClick={() => setOpened(new Set())}>
+            Fold again
+          </Button>
         )}
       </div>
       <div class={`panel ${isDrawn ? '' : 'is-flush'}`}>
@@ -208,7 +205,7 @@ function Queued({
     limitConcurrent === true ? pipelineConfigId : undefined,
     20,
     application,
-  ).reading.value
+  )
   const running = body.find((run) => run.id !== id && ['RUNNING', 'PAUSED'].includes(run.status))
   if (running === undefined) return <Banner tone="info">This run waits for its turn.</Banner>
   return (

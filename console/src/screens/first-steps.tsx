@@ -68,7 +68,7 @@ function useSteps() {
 
 /** The first account that takes uploaded images, and the first that takes manifests. */
 function usePlaces() {
-  const accounts = useAccounts().reading.value.body ?? []
+  const accounts = useAccounts().body ?? []
   const providers = useCloudProviders()
   const places = accounts.flatMap((account) => {
     const provider = providers.find(({ id }) => id === providerOf(account))

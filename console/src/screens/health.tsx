@@ -4,7 +4,7 @@ import { textsOf } from '@fairlead/base/json/values.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
-import { ActionButton, CopyButton } from '../components/button.tsx'
+import { Button, CopyButton } from '../components/button.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { ErrorState, Loaded, Loading, PageHead, Panel, Stale } from '../components/screen.tsx'
 import { KeyValue, Name, StatusBadge, StatusMark, Time } from '../components/text.tsx'
@@ -12,8 +12,8 @@ import { formatDuration } from '../model/time.ts'
 import { capital, plural, serviceWord } from '../words.ts'
 
 export function Health() {
-  const version = useLive('/version', {}, { refresh: 'slow' }).reading.value.body
-  const metrics = useLive('/metrics', {}, { refresh: 'slow' })
+  const version = useLive('/version', {}, 'slow').body
+  const metrics = useLive('/metrics', {}, 'slow')
   return (
     <>
       <PageHead
@@ -41,8 +41,8 @@ export function Health() {
 
 /** A gateway that is not ready says so with an error status. */
 function Readiness() {
-  const live = useLive('/health/readiness', {}, { refresh: 'steady' })
-  const { body, error } = live.reading.value
+  const live = useLive('/health/readiness', {}, 'steady')
+  const { body, error } = live
   const refused = error?.status === 503 ? (error.body as Schemas['Health'] | undefined) : undefined
   const health = refused?.status === undefined ? body : refused
   if (health === undefined)
@@ -59,7 +59,7 @@ function Readiness() {
   const [kind, word] = health.status === 'UP' ? ready : (['failed', 'not ready'] as const)
   return (
     <>
-      {refused === undefined && <Stale reading={live.reading.value} />}
+      {refused === undefined && <Stale live={live} />}
       <section class="panel readiness" aria-label="Readiness">
         <StatusBadge status={{ kind, word: `Fairlead is ${word}` }} />
         <ul>
@@ -78,13 +78,12 @@ function Readiness() {
 
 /** What the examination of the installation finds, worst first. */
 function Findings() {
-  const live = useLive('/doctor', {}, { refresh: 'open' })
+  const live = useLive('/doctor', {}, 'open')
   const { readAtMs, error } = live.reading.value
   const again = (
-    <ActionButton
-      action={{ label: 'Examine again', icon: 'refresh', onSelect: () => live.refresh() }}
-      small
-    />
+    <Button small icon="refresh" onClick={() => live.refresh()}>
+      Examine again
+    </Button>
   )
   return (
     <Panel title="Findings" flush actions={again}>

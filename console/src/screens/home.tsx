@@ -6,8 +6,7 @@ import { labelOf } from '@fairlead/model/environments/images.ts'
 import { inOrder } from '@fairlead/model/environments/order.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { type ScreenProps, to } from '../address.ts'
+import { type ScreenProps, to, useNavigate } from '../address.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, refreshAll, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
@@ -51,7 +50,7 @@ const scopes = [
 ] as const
 
 export function Home({ query }: ScreenProps) {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const scope = query['scope'] === 'mine' ? 'mine' : 'all'
   const choose = (id: 'mine' | 'all') =>
     navigate(to.home({ scope: id === 'mine' ? id : undefined }), true)
@@ -64,12 +63,10 @@ export function Home({ query }: ScreenProps) {
   )
   // The side needs them: they are asked for at once.
   useAccounts()
-  const known = useWaiting(active.reading.value.body)
+  const known = useWaiting(active.body)
   const waiting = known ?? []
   const title = onlyWaiting ? 'Waiting for you' : 'Home'
-  const readings = (onlyWaiting ? [active] : [active, ...Object.values(others)]).map(
-    ({ reading }) => reading.value,
-  )
+  const readings = onlyWaiting ? [active] : [active, ...Object.values(others)]
   const isNew = !onlyWaiting && scope === 'all' && readings.every(({ body }) => body?.length === 0)
   const isUnknown = readings.every(({ body }) => body === undefined)
   const outage = isUnknown ? readings.find(({ error }) => error !== undefined)?.error : undefined
@@ -125,11 +122,9 @@ export function NotificationCentre() {
   const concerning = useLive(
     searchPath,
     name ? search({ concernsMe: true, size: 30 }) : undefined,
-    {
-      refresh: 'steady',
-    },
+    'steady',
   )
-  const bodyOf = ({ reading }: Runs) => reading.value.body ?? []
+  const bodyOf = ({ body }: Runs) => body ?? []
   const isLater = (one: Execution, other: Execution) =>
     (other.buildTime ?? 0) - (one.buildTime ?? 0)
   // A run that ends between two reads is in both.
@@ -143,7 +138,7 @@ export function NotificationCentre() {
           title="Waiting for you"
           none="Nothing waits for you."
           live={active}
-          items={useWaiting(active.reading.value.body)}
+          items={useWaiting(active.body)}
           row={waitingRow}
           more={to.home({ show: 'waiting' })}
         />
@@ -199,12 +194,12 @@ function useRuns(starter: string | undefined, onlyWaiting: boolean): Reads {
       refresh: 'live',
       isBusy: isAny,
     }),
-    failed: useLive(searchPath, wanted({ statuses: 'TERMINAL', triggerTimeStartBoundary: since }), {
-      refresh: 'steady',
-    }),
-    succeeded: useLive(searchPath, wanted({ statuses: 'SUCCEEDED', size: 30 }), {
-      refresh: 'steady',
-    }),
+    failed: useLive(
+      searchPath,
+      wanted({ statuses: 'TERMINAL', triggerTimeStartBoundary: since }),
+      'steady',
+    ),
+    succeeded: useLive(searchPath, wanted({ statuses: 'SUCCEEDED', size: 30 }), 'steady'),
   }
 }
 
@@ -232,7 +227,7 @@ function Block<Item extends { readonly id: string }>(props: BlockProps<Item>) {
     none,
     row,
     of = '',
-    count = live.reading.value.body && items?.length,
+    count = live.body && items?.length,
     actions,
     more,
   } = props
@@ -341,7 +336,7 @@ const mostOwned = 10
 
 function OwnFindings() {
   const { username, email } = user.value ?? {}
-  const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body ?? []
+  const applications = useLive('/applications', {}, 'slow').body ?? []
   const owned = applications.filter(
     (each) => !!each.email && (each.email === email || each.email === username),
   )
@@ -353,8 +348,8 @@ function FindingsOf({ application }: { application: string }) {
   const { body = [] } = useLive(
     '/applications/{application}/findings',
     { path: { application } },
-    { refresh: 'rare' },
-  ).reading.value
+    'rare',
+  )
   const severities = body.flatMap(({ findings }) => findings.map(({ severity }) => severity))
   if (!severities.includes('error')) return null
   return (
@@ -368,10 +363,8 @@ function FindingsOf({ application }: { application: string }) {
 
 /** What runs, what failed, and what waits for somebody else. */
 function Others({ own, failed, succeeded, waiting, of }: OthersProps) {
-  const failures = failed.reading.value.body?.filter(isFailure)
-  const others = (own.reading.value.body ?? []).filter(({ id }) =>
-    waiting.every((one) => one.id !== id),
-  )
+  const failures = failed.body?.filter(isFailure)
+  const others = (own.body ?? []).filter(({ id }) => waiting.every((one) => one.id !== id))
   const { true: waitingElsewhere = [], false: running = [] } = Object.groupBy(others, (run) =>
     String(run.stages.some(isWaiting)),
   )
@@ -391,7 +384,7 @@ function Others({ own, failed, succeeded, waiting, of }: OthersProps) {
         live={failed}
         items={failures && toFailedGroups(failures)}
         none="Nothing failed in the last 24 hours."
-        row={(group) => failedRow(group.runs, succeeded.reading.value.body)}
+        row={(group) => failedRow(group.runs, succeeded.body)}
         of={of}
         more={to.runs(undefined, { status: 'failed', from: '24h' })}
       />
@@ -467,11 +460,9 @@ function Headline({ waiting, failed, succeeded }: HeadlineProps) {
   const names = useShortcuts()
   const standings = useStandings((found) => names.filter((name) => !found.has(name)).slice(0, 20))
   const latest = new Map(
-    (succeeded.reading.value.body ?? [])
-      .toReversed()
-      .map((run) => [pipelineOf(run), run.buildTime ?? 0]),
+    (succeeded.body ?? []).toReversed().map((run) => [pipelineOf(run), run.buildTime ?? 0]),
   )
-  const broken = (failed.reading.value.body ?? []).filter(
+  const broken = (failed.body ?? []).filter(
     (run) => isFailure(run) && (run.buildTime ?? 0) > (latest.get(pipelineOf(run)) ?? 0),
   )
   const groups = toFailedGroups(broken)
@@ -567,10 +558,10 @@ function failedRow(
 
 /** Each image that a run has deployed. */
 function DeployedLately({ live }: { live: Runs }) {
-  const environments = toEnvironments(useAccounts().reading.value.body ?? [])
+  const environments = toEnvironments(useAccounts().body ?? [])
   const placesOf = (accounts: readonly string[]) =>
     inOrder([...new Set(accounts.map((name) => environments.get(name) ?? name))], []).join(', ')
-  const items = (live.reading.value.body ?? []).flatMap((run) =>
+  const items = (live.body ?? []).flatMap((run) =>
     deploymentsOf(run).map(({ image, accounts }) => ({
       id: `${run.id} ${image}`,
       run,

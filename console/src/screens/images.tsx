@@ -1,8 +1,7 @@
 /** Images: what was made from what, and where it runs. */
 
 import { numberOf, objectOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
-import { useLocation } from 'preact-iso/router'
-import { type ScreenProps, to } from '../address.ts'
+import { type ScreenProps, to, useNavigate } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
 import { providersOf, useAccounts, useCloudProvider } from '../api/cloud-providers.ts'
@@ -31,7 +30,7 @@ const empty = 'No image matches. Bake one in a pipeline, or run fairlead image p
 
 export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
   const accounts = useAccounts()
-  const providers = providersOf(accounts.reading.value.body ?? [])
+  const providers = providersOf(accounts.body ?? [])
   const { provider = providers[0], q = '' } = query
   const path = useCloudProvider(provider)?.imagesPath ?? undefined
   const isShort = provider === undefined || (path === undefined && q.length < minCharacters)
@@ -40,10 +39,12 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
     : path === undefined
       ? { query: { provider, q, count: 100 } }
       : {}
-  const live = useLive((path ?? '/images/find') as '/images/find', search, {
-    refresh: path === undefined ? 'open' : 'steady',
-  })
-  const { body } = live.reading.value
+  const live = useLive(
+    (path ?? '/images/find') as '/images/find',
+    search,
+    path === undefined ? 'open' : 'steady',
+  )
+  const { body } = live
   const image = body?.find((one) => idOf(one) === chosen)
   const ofProvider = {
     name: 'provider',
@@ -62,7 +63,7 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
       <InfrastructureHead tab="Images" />
       <Filters filters={[ofProvider, { name: 'q', label: 'Name of the image' }]} />
       {provider === undefined ? (
-        <Loaded live={accounts} rows={6} empty={<EmptyState icon="search" text={empty} />}>
+        <Loaded live={accounts} rows={6} icon="search" empty={empty}>
           {() => null}
         </Loaded>
       ) : isShort ? (
@@ -77,11 +78,11 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
         >
           <List
             live={live}
-            label={'Images'}
-            icon={'search'}
+            label="Images"
+            icon="search"
             empty={empty}
             screen={{ params: {}, query: { q } }}
-            isBare={true}
+            isBare
             rowsOf={(images) => images}
             placeOf={(one) => ({ name: idOf(one) })}
             columns={[
@@ -144,10 +145,10 @@ function useImageActions(
   image: Image,
   using: readonly ServerGroup[] | undefined,
 ) {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const id = idOf(image)
   const [account] = textsOf(image['accounts'])
-  const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
+  const pipelines = useLive('/pipelineConfigs', {}, 'open').body
   const starts = pipelinesThatDeploy(id, pipelines ?? []).map(
     ({ id: pipeline, name, application, fills }, at): Action => {
       const letter = at === 0 ? { letter: 'd' } : {}
@@ -196,14 +197,14 @@ function useImageActions(
 
 /** Server groups that run it, among those that the reader may see; undefined while they are not known. */
 function useUsing(image: string): readonly ServerGroup[] | undefined {
-  const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
+  const applications = useLive('/applications', {}, 'slow').body
   const names = (applications ?? []).map(({ name }) => name).slice(0, maxApplications)
   const live = useLive(
     '/serverGroups',
     names.length === 0 ? undefined : { query: { applications: names } },
-    { refresh: 'open' },
+    'open',
   )
-  return live.reading.value.body?.filter((group) => versionOf(group) === image)
+  return live.body?.filter((group) => versionOf(group) === image)
 }
 
 function Uses({ using }: { using: readonly ServerGroup[] | undefined }) {
@@ -231,9 +232,9 @@ function BakeLog({ id }: { id: string }) {
   const live = useLive(
     '/bakery/logs/{region}/{statusId}',
     { path: { region: 'global', statusId: id } },
-    { refresh: 'open' },
+    'open',
   )
-  const { body, error } = live.reading.value
+  const { body, error } = live
   if (error?.status === 404) return <p class="quiet">The log of this bake is no longer kept.</p>
   return (
     <details open>

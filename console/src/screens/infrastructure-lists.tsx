@@ -1,7 +1,6 @@
 /** Networks and accounts of everything that the reader may see. */
 import { useEffect } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { type ScreenProps, to } from '../address.ts'
+import { type ScreenProps, to, useNavigate } from '../address.ts'
 import { providerOf, regionsOf, useAccounts } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { Permissions } from '../components/permissions-field.tsx'
@@ -11,7 +10,7 @@ import { InfrastructureHead, List } from './place-list.tsx'
 
 /** The address without a section leads to the first. */
 export function Infrastructure() {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   useEffect(() => navigate(to.infrastructure('load-balancers'), true), [])
   return null
 }
@@ -22,9 +21,9 @@ export function Networks(screen: ScreenProps) {
       <InfrastructureHead tab="Networks" />
       <List
         screen={screen}
-        label={'Networks'}
-        empty={'No network is known.'}
-        live={useLive('/networks', {}, { refresh: 'slow' })}
+        label="Networks"
+        empty="No network is known."
+        live={useLive('/networks', {}, 'slow')}
         rowsOf={(byProvider) => Object.values(byProvider).flat()}
         placeOf={({ cloudProvider, account, region, name, id }) => ({
           provider: cloudProvider,
@@ -59,9 +58,9 @@ export function Accounts(screen: ScreenProps) {
       <InfrastructureHead tab="Accounts" />
       <List
         screen={screen}
-        label={'Accounts'}
-        icon={'lock'}
-        empty={'You may read no account. Ask an administrator.'}
+        label="Accounts"
+        icon="lock"
+        empty="You may read no account. Ask an administrator."
         live={useAccounts()}
         rowsOf={(accounts) => accounts}
         placeOf={(account) => ({

@@ -38,12 +38,7 @@ const section = 'load-balancers'
 const label = 'Load balancers'
 const none = 'No load balancer. Without one, instances are reached by their own ports.'
 
-const gone = (name: string) => (
-  <EmptyState
-    icon="balance"
-    text={`There is no load balancer ${name}. It may have been deleted.`}
-  />
-)
+const gone = (name: string) => `There is no load balancer ${name}. It may have been deleted.`
 
 export function ApplicationLoadBalancers(screen: ScreenProps) {
   const { application = '' } = screen.params
@@ -56,7 +51,7 @@ export function ApplicationLoadBalancers(screen: ScreenProps) {
       label={label}
       actions={actions}
       panel={({ provider, account, region, name }) => (
-        <Loaded live={live} empty={gone(name)}>
+        <Loaded live={live} icon="balance" empty={gone(name)}>
           {(balancers) => {
             const chosen = balancers.find((one) => {
               const place = placeOf(one)
@@ -64,7 +59,11 @@ export function ApplicationLoadBalancers(screen: ScreenProps) {
                 place.account === account && place.region === region && place.name === name
               return isThere && (provider === undefined || place.provider === provider)
             })
-            return chosen === undefined ? gone(name) : <BalancerPanel balancer={chosen} />
+            return chosen === undefined ? (
+              <EmptyState icon="balance" text={gone(name)} />
+            ) : (
+              <BalancerPanel balancer={chosen} />
+            )
           }}
         </Loaded>
       )}
@@ -72,7 +71,7 @@ export function ApplicationLoadBalancers(screen: ScreenProps) {
       <List
         live={live}
         label={label}
-        icon={'balance'}
+        icon="balance"
         empty={none}
         create={actions}
         screen={screen}
@@ -124,7 +123,7 @@ export function LoadBalancers(screen: ScreenProps) {
       actions={<CreatePlace form="loadBalancer" application={undefined} />}
       panel={({ provider = '', ...place }) => <ChosenBalancer provider={provider} {...place} />}
     >
-      <Loaded live={accounts} empty={<EmptyState icon="balance" text={none} />}>
+      <Loaded live={accounts} icon="balance" empty={none}>
         {(found) => (
           <>
             <PlaceFilters
@@ -153,11 +152,11 @@ function BalancersOf({ provider, screen }: { provider: string; screen: ScreenPro
   return (
     <List
       label={label}
-      icon={'balance'}
+      icon="balance"
       empty={none}
       screen={screen}
-      isBare={true}
-      live={useLive('/loadBalancers', { query: { provider } }, { refresh: 'steady' })}
+      isBare
+      live={useLive('/loadBalancers', { query: { provider } }, 'steady')}
       rowsOf={(balancers) => balancers.flatMap((balancer) => placesOf(balancer, provider))}
       placeOf={(place) => place}
       columns={placeColumns((place) => to.infrastructure(section, place))}
@@ -183,10 +182,10 @@ function ChosenBalancer({ provider, ...path }: Place) {
   const live = useLive(
     '/loadBalancers/{account}/{region}/{name}',
     { path, query: { provider } },
-    { refresh: 'steady' },
+    'steady',
   )
   return (
-    <Loaded live={live} empty={gone(path.name)}>
+    <Loaded live={live} icon="balance" empty={gone(path.name)}>
       {([balancer]) => balancer && <BalancerPanel balancer={balancer} />}
     </Loaded>
   )
@@ -202,7 +201,7 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const { target, interval } = objectOf(balancer['healthCheck'])
   const menu = application !== undefined && !isOfManifest && (
     <PlaceMenu
-      form={'loadBalancer'}
+      form="loadBalancer"
       application={application}
       place={place}
       stored={balancer}

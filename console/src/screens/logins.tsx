@@ -4,7 +4,7 @@ import { to } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { forgetUser, reportSignedIn } from '../api/session.ts'
-import { ActionButton } from '../components/button.tsx'
+import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { EmptyState, Loaded } from '../components/screen.tsx'
@@ -18,22 +18,20 @@ const refreshes = '/auth/sessions'
 const limit = 100
 
 export function Logins() {
-  const live = useLive('/auth/sessions', { query: { limit } }, { refresh: 'slow' })
-  const hasOthers = live.reading.value.body?.some(({ current }) => !current)
+  const live = useLive('/auth/sessions', { query: { limit } }, 'slow')
+  const hasOthers = live.body?.some(({ current }) => !current)
   const end = hasOthers && (
-    <ActionButton action={{ label: 'End all others', icon: 'signout', onSelect: endOthers }} />
+    <Button icon="signout" onClick={endOthers}>
+      End all others
+    </Button>
   )
   return (
     <>
       <AccessHead tab="Logins" actions={end} />
       <Loaded
         live={live}
-        empty={
-          <EmptyState
-            icon="user"
-            text="No login is kept: you come with credentials in every request."
-          />
-        }
+        icon="user"
+        empty="No login is kept: you come with credentials in every request."
       >
         {(logins) => (
           <div class="panel is-flush">
@@ -72,7 +70,9 @@ const columns: readonly Column<Login>[] = [
           Sign out
         </a>
       ) : (
-        <ActionButton action={{ label: 'End', onSelect: () => end(login) }} small />
+        <Button small onClick={() => end(login)}>
+          End
+        </Button>
       ),
   },
 ]

@@ -2,14 +2,13 @@
 
 import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
-import { useLocation } from 'preact-iso/router'
-import { type ScreenProps, to } from '../address.ts'
+import { type ScreenProps, to, useNavigate } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { usePipelines, useRunsOf } from '../api/pipelines.ts'
+import { usePipelines, useRevisions, useRunsOf } from '../api/pipelines.ts'
 import { ActionButton } from '../components/button.tsx'
 import { RunStrip } from '../components/pipeline-row.tsx'
 import { RunTable } from '../components/run-table.tsx'
-import { applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
+import { EmptyState, Loaded, PageHead, Panel, pipelineCrumbs } from '../components/screen.tsx'
 import { Name, NameLink, Time } from '../components/text.tsx'
 import { summaryOf, toRevisions } from '../editor/describe-changes.ts'
 import { newestFirst } from '../model/execution.ts'
@@ -24,10 +23,7 @@ export function PipelineScreen({ params }: ScreenProps) {
   const configs = usePipelines(application)
   // Asked at once, not only when the definition is known.
   const runs = useRunsOf(id, 30, application)
-  const revisions = { path: { pipelineConfigId: id }, query: { limit: 5 } }
-  const history = useLive('/pipelineConfigs/{pipelineConfigId}/history', revisions, {
-    refresh: 'open',
-  })
+  const history = useRevisions(id, 5)
   const gone = `There is no pipeline ${id} in ${application}. It may have been deleted.`
   const missing = (
     <EmptyState
@@ -61,13 +57,13 @@ interface PageProps {
   readonly pipeline: Pipeline
   readonly pipelines: readonly Pipeline[]
   readonly runs: ReturnType<typeof useRunsOf>
-  readonly history: ReturnType<typeof useLive<'/pipelineConfigs/{pipelineConfigId}/history'>>
+  readonly history: ReturnType<typeof useRevisions>
 }
 
 function Head({ application, pipeline, runs }: PageProps) {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const { id, name, description, disabled } = pipeline
-  const [last] = newestFirst(runs.reading.value.body ?? [])
+  const [last] = newestFirst(runs.body ?? [])
   const buttons = {
     application,
     pipeline,
@@ -78,10 +74,7 @@ function Head({ application, pipeline, runs }: PageProps) {
   return (
     <PageHead
       tab={name}
-      crumbs={[
-        ...applicationCrumbs(application),
-        { label: 'Pipelines', href: to.pipelines(application) },
-      ]}
+      crumbs={pipelineCrumbs(application)}
       state={disabled === true && <span class="chip">disabled</span>}
       actions={
         <>
@@ -107,7 +100,7 @@ function Work({ application, pipeline: { id, name, stages, type }, runs: live }:
   const levels = levelsOf(objectsOf(stages))
   const edit = (stage?: string) => to.editPipeline(application, id ?? name, { stage })
   const label = `Last runs of ${name}`
-  const none = <EmptyState icon="pipeline" text={`${name} has not run in the last two weeks.`} />
+  const none = `${name} has not run in the last two weeks.`
   return (
     <div class="stack">
       <Panel title="Stages" count={stages?.length || undefined}>
@@ -137,7 +130,7 @@ function Work({ application, pipeline: { id, name, stages, type }, runs: live }:
         actions={<a href={to.runs(application, { pipeline: name })}>All runs</a>}
         flush
       >
-        <Loaded live={live} rows={5} empty={none}>
+        <Loaded live={live} rows={5} icon="pipeline" empty={none}>
           {(runs) => (
             <>
               <div class="panel-note">
@@ -216,7 +209,7 @@ function toTrigger(trigger: JsonObject, pipelines: readonly Pipeline[]): Fact {
 /** When a schedule fires. */
 function Times({ expression }: { expression: string | undefined }) {
   const query = expression?.includes('${') === false ? { query: { expression } } : undefined
-  const { body } = useLive('/cron/validate', query, { refresh: 'slow' }).reading.value
+  const { body } = useLive('/cron/validate', query, 'slow')
   if (body === undefined) return null
   if (!body.valid) return <>It never fires: {body.message}</>
   const { description = '', nextTimes = [] } = body

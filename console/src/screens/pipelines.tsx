@@ -2,13 +2,11 @@
 
 import { scalarOf } from '@fairlead/base/json/values.ts'
 import { useEffect, useMemo } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { type ScreenProps, to } from '../address.ts'
+import { type ScreenProps, to, useNavigate } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { findingsIn, useFindings, usePipelines, useRunsOf } from '../api/pipelines.ts'
 import { saveOperation, useDenial, useStartDenial } from '../api/rights.ts'
-import { applicationEvents } from '../api/streams.ts'
 import { ActionButton, Banner } from '../components/button.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
 import {
@@ -55,8 +53,8 @@ const [idsPerCall, stripRuns] = [20, 30]
 export function Pipelines({ params, query }: ScreenProps) {
   const { application = '', id } = params
   const live = usePipelines(application)
-  const quiet = useLive('/capabilities/quietPeriod', {}, { refresh: 'slow' }).reading.value.body
-  const known = live.reading.value.body
+  const quiet = useLive('/capabilities/quietPeriod', {}, 'slow').body
+  const known = live.body
   const started = id === undefined ? undefined : findPipeline(known ?? [], id)
   useStartDialog(started, query)
   const reason = useDenial({ operation: saveOperation, application })
@@ -89,7 +87,7 @@ export function Pipelines({ params, query }: ScreenProps) {
 
 /** The start of a pipeline has an address, which shows the dialog above the list. */
 function useStartDialog(pipeline: Pipeline | undefined, query: ScreenProps['query']): void {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   useEffect(() => {
     if (pipeline === undefined) return
     const close = () => {
@@ -112,7 +110,7 @@ function List({ application, pipelines, query }: ListProps) {
   const last = useLive(
     '/applications/{application}/pipelines',
     status ? { path: { application }, query: { limit: 1, expand: false } } : undefined,
-    { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'executions') },
+    { refresh: 'live', isBusy: hasActive, events: 'executions' },
   )
   const filters: readonly Filter[] = [
     { name: 'q', label: 'Filter' },
@@ -161,7 +159,7 @@ function Rows({ pipelines, ...shared }: RowsProps) {
       <VirtualList
         items={pipelines}
         rowHeight={57}
-        label={'Pipelines'}
+        label="Pipelines"
         drawAll={20}
         overscan={3}
         keyOf={({ id, name }) => id ?? name}
@@ -179,12 +177,12 @@ function Row({
   order,
 }: Omit<RowsProps, 'pipelines'> & { pipeline: Pipeline; batch: string }) {
   const { id, name, description, disabled } = pipeline
-  const { body, error } = useRunsOf(batch, stripRuns, application).reading.value
+  const { body, error } = useRunsOf(batch, stripRuns, application)
   const runs = useMemo(
     () => body && newestFirst(body.filter((run) => run.pipelineConfigId === id)),
     [body, id],
   )
-  const findings = findingsIn(useFindings(application).reading.value.body, id)
+  const findings = findingsIn(useFindings(application).body, id)
   const shown = {
     application,
     findings,
@@ -263,23 +261,16 @@ function TriggerEvents({
   const outcome = Object.hasOwn(marks, chosen) ? (chosen as keyof typeof marks) : undefined
   const query = { ...(outcome && { outcome }), ...(pipeline && { pipeline }), limit: 50 }
   const parameters = chosen === '' ? undefined : { path: { application }, query }
-  const live = useLive('/applications/{application}/triggerEvents', parameters, {
-    refresh: 'steady',
-  })
+  const live = useLive('/applications/{application}/triggerEvents', parameters, 'steady')
   if (chosen === '') return null
   const choices = pipelines.map(({ id, name }) => [id ?? name, name] as const)
   const none =
     'No trigger has received an event yet. Add one to a pipeline, then push a commit or send a webhook.'
-  const empty = (
-    <EmptyState
-      icon="pipeline"
-      text={outcome || pipeline ? 'No event matches the filters.' : none}
-    />
-  )
+  const empty = outcome || pipeline ? 'No event matches the filters.' : none
   const filter = <FilterField name="of" label="Of pipeline" any="Any pipeline" choices={choices} />
   return (
     <Panel title="Trigger events" flush actions={filter}>
-      <Loaded live={live} rows={4} empty={empty}>
+      <Loaded live={live} rows={4} icon="pipeline" empty={empty}>
         {(events) => <StepRows steps={events.map(toRow)} />}
       </Loaded>
     </Panel>

@@ -261,7 +261,7 @@ function EditPlace({
 
 /** Accounts that take the form, and where they are. */
 function usePlaces(form: PlaceForm) {
-  const accounts = useAccounts().reading.value.body ?? []
+  const accounts = useAccounts().body ?? []
   const providers = useCloudProviders()
   const places = accounts.filter(
     (account) => account.authorized && hasForm(providers, providerOf(account), form),
@@ -319,7 +319,7 @@ function Records({ form, provider, values, set }: PartProps & { readonly form: F
 
 /** Security groups of the account and region; none admits every client. */
 function SecurityGroupChoice({ provider, values, set }: PartProps) {
-  const all = useLive('/securityGroups', { query: {} }, { refresh: 'slow' }).reading.value.body
+  const all = useLive('/securityGroups', { query: {} }, 'slow').body
   const groups = objectsOf(
     objectOf(objectOf(objectOf(all)[values.account])[provider])[values.region],
   )

@@ -50,7 +50,7 @@ export function InstanceScreen({ params }: ScreenProps) {
     { path: { account, region, instanceId: id } },
     { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
   )
-  const gone = <EmptyState text={`There is no instance ${id}. It may have been replaced.`} />
+  const gone = `There is no instance ${id}. It may have been replaced.`
   return (
     <Loaded live={live} title={id} rows={8} empty={gone}>
       {(instance) => {
@@ -137,7 +137,7 @@ export function Jobs(screen: ScreenProps) {
     {
       refresh: 'live',
       isBusy: (jobs) => jobs.some(isActive),
-      events: applicationEvents(application, 'infrastructure'),
+      events: 'infrastructure',
     },
   )
   return (
@@ -146,9 +146,9 @@ export function Jobs(screen: ScreenProps) {
       <List
         live={live}
         screen={screen}
-        label={'Jobs'}
-        icon={'terminal'}
-        empty={'No job. A job is a command that a pipeline runs once.'}
+        label="Jobs"
+        icon="terminal"
+        empty="No job. A job is a command that a pipeline runs once."
         rowsOf={(jobs) => jobs.toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))}
         placeOf={(job) => ({
           provider: job.provider,
@@ -201,7 +201,7 @@ export function JobScreen({ params }: ScreenProps) {
   const live = useLive(
     '/applications/{applicationName}/jobs/{account}/{region}/{name}',
     { path: { applicationName: application, account, region, name: id }, query: {} },
-    { refresh: 'live', isBusy: isActive, events: applicationEvents(application, 'infrastructure') },
+    { refresh: 'live', isBusy: isActive, events: 'infrastructure' },
   )
   const crumbs = [{ label: 'Jobs', href: to.jobs(application) }]
   return (

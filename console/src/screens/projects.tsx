@@ -1,7 +1,6 @@
 /** Projects: several applications on one page each, with what they serve and how their pipelines ended. */
 import { useMemo } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { type ScreenProps, to } from '../address.ts'
+import { type ScreenProps, to, useNavigate } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { startAction } from '../components/actions.tsx'
@@ -21,7 +20,7 @@ import { EditProject, type Project, partsOf, projectTasks } from './edit-project
 import { List } from './place-list.tsx'
 
 export function Projects(screen: ScreenProps) {
-  const live = useLive('/projects', {}, { refresh: 'slow' })
+  const live = useLive('/projects', {}, 'slow')
   const create = (
     <Button kind="primary" icon="plus" onClick={() => openDialog(<EditProject />)}>
       Create project
@@ -29,14 +28,14 @@ export function Projects(screen: ScreenProps) {
   )
   return (
     <>
-      <PageHead tab="Projects" count={live.reading.value.body?.length} actions={create} />
+      <PageHead tab="Projects" count={live.body?.length} actions={create} />
       <List
         live={live}
         screen={screen}
         create={create}
         columns={columns}
-        label={'Projects'}
-        icon={'project'}
+        label="Projects"
+        icon="project"
         empty="No project. A project shows several applications on one page."
         rowsOf={(projects) => projects.toSorted((a, b) => a.name.localeCompare(b.name))}
         placeOf={({ name, email }) => ({ name, email })}
@@ -76,14 +75,12 @@ const columns: readonly Column<Project>[] = [
 const maxPipelines = 50
 
 export function ProjectScreen({ params: { name = '' } }: ScreenProps) {
-  const live = useLive('/projects/{id}', { path: { id: name } }, { refresh: 'slow' })
+  const live = useLive('/projects/{id}', { path: { id: name } }, 'slow')
   // Asked for at once.
   const landscape = useLandscape(`project ${name}`)
-  const none = (
-    <EmptyState icon="search" text={`There is no project ${name}, or you may not read it.`} />
-  )
+  const none = `There is no project ${name}, or you may not read it.`
   return (
-    <Loaded live={live} title={name} empty={none}>
+    <Loaded live={live} title={name} icon="search" empty={none}>
       {(project) => <Shown project={project} landscape={landscape} />}
     </Loaded>
   )
@@ -95,7 +92,7 @@ interface ProjectProps {
 }
 
 function Shown({ project, landscape }: ProjectProps) {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const { id, name, email } = project
   const { applications, clusters } = partsOf(project)
   const target = {
@@ -172,7 +169,7 @@ function Pipelines({ project, landscape }: ProjectProps) {
     refresh: 'live',
     isBusy: hasActive,
   })
-  const { body: runs, error } = live.reading.value
+  const { body: runs, error } = live
   const byPipeline = useMemo(
     () => Map.groupBy(newestFirst(runs ?? []), (run) => run.pipelineConfigId),
     [runs],
@@ -189,7 +186,7 @@ function Pipelines({ project, landscape }: ProjectProps) {
       {runs === undefined && error !== undefined && (
         <ErrorState error={error} onRetry={() => live.refresh()} />
       )}
-      <Stale reading={live.reading.value} />
+      <Stale live={live} />
       <ul class="rows">
         {shown.map(({ pipelineConfigId: id, application }) => (
           <li key={id}>

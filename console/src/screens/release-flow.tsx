@@ -4,7 +4,6 @@ import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { startOperation, useAllowed } from '../api/rights.ts'
-import { applicationEvents } from '../api/streams.ts'
 import { Button } from '../components/button.tsx'
 import { GroupCharts } from '../components/group-charts.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
@@ -40,15 +39,18 @@ interface FlowProps {
 export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
   const path = { application }
   const refresh = isChanging ? 'live' : 'steady'
-  const events = applicationEvents(application, 'infrastructure')
-  const live = useLive('/applications/{application}/environments', { path }, { refresh, events })
+  const live = useLive(
+    '/applications/{application}/environments',
+    { path },
+    { refresh, events: 'infrastructure' },
+  )
   const listed = useLive(
     '/applications/{application}/releases',
     { path },
-    { refresh, events: applicationEvents(application, 'executions') },
-  ).reading.value
+    { refresh, events: 'executions' },
+  )
   const releases = listed.body ?? []
-  const { body: found, error } = live.reading.value
+  const { body: found, error } = live
   const known = found?.environments ?? []
   const environments = known.filter(
     ({ versions, promotion }) => versions.length > 0 || promotion?.images.length,
@@ -59,7 +61,7 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
   const last = environments.findLast(({ versions }) => versions.length > 0)
   return (
     <section class="flow-page" aria-label="Releases">
-      <Stale reading={live.reading.value} />
+      <Stale live={live} />
       <p class="flow-headline">
         <Name text={headline(environments, last, mayJudge)} max={200} />
       </p>
@@ -72,7 +74,7 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
         </p>
       )}
       <div class="flow" style={{ '--environments': environments.length }}>
-        <section class="flow-commits panel" aria-label="Commits">
+        <section class="panel" aria-label="Commits">
           <h2>Commits</h2>
           {listed.body === undefined && listed.error === undefined ? (
             <Loading rows={3} />
@@ -365,7 +367,7 @@ function Between({ application, environment, promotion }: BetweenProps) {
         : { application, environment: name },
     )
   return (
-    <section class="flow-between" aria-label={`To ${name}`}>
+    <section aria-label={`To ${name}`}>
       <p class="flow-arrow">
         <span>{count}</span>
       </p>

@@ -2,8 +2,7 @@
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { applicationEvents } from '../api/streams.ts'
-import { applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
+import { applicationCrumbs, Loaded, PageHead, Panel } from '../components/screen.tsx'
 import { StepRows } from '../components/step-rows.tsx'
 import { KeyValue, Name, NameLink, Time } from '../components/text.tsx'
 
@@ -13,15 +12,10 @@ export function ReleaseScreen({ params: { application = '', version = '' } }: Sc
   const live = useLive(
     '/applications/{application}/releases/{version}',
     { path: { application, version } },
-    { refresh: 'steady', events: applicationEvents(application, 'executions') },
+    { refresh: 'steady', events: 'executions' },
   )
   return (
-    <Loaded
-      live={live}
-      title={version}
-      rows={6}
-      empty={<EmptyState text="There is no such release." />}
-    >
+    <Loaded live={live} title={version} rows={6} empty="There is no such release.">
       {({ commit, build, tests, failure, serves, images, events, version: label, atMs }) => (
         <>
           <PageHead

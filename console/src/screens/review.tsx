@@ -1,8 +1,7 @@
 /** Reviews: what a promotion or a judgment changes, its evidence, what happens next and if it fails; and the approval. */
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { to, useNavigate } from '../address.ts'
 import { ApiError, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { usePipelines } from '../api/pipelines.ts'
@@ -38,11 +37,7 @@ export function openReview(subject: Subject): void {
 }
 
 function useReview({ application, ...query }: Subject) {
-  return useLive(
-    '/applications/{application}/review',
-    { path: { application }, query },
-    { refresh: 'steady' },
-  )
+  return useLive('/applications/{application}/review', { path: { application }, query }, 'steady')
 }
 
 function ReviewDialog(subject: Subject) {
@@ -81,7 +76,7 @@ export function Judgment({
         <StatusMark kind="waiting" />
         <Name text={name} max={60} />
         <span class="muted regular">
-          waits for <Duration from={live.reading.value.body?.judgment?.sinceMs} />
+          waits for <Duration from={live.body?.judgment?.sinceMs} />
         </span>
       </h2>
       <Loaded live={live} rows={4}>
@@ -251,8 +246,8 @@ export function Conditions({
 
 /** Pipelines that promote start here, others in their dialog, filled with the version. */
 function Ways({ application, review }: { application: string; review: Review }) {
-  const { route: navigate } = useLocation()
-  const stored = usePipelines(application).reading.value.body ?? []
+  const navigate = useNavigate()
+  const stored = usePipelines(application).body ?? []
   const { changes, pipelines, accounts = [], sources = [], holds, mayPromote, runs } = review
   const [change] = changes
   const [run] = runs ?? []

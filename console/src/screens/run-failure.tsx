@@ -56,7 +56,7 @@ export function RunFailure({ depth = 0, ...props }: FailureProps & { readonly de
   const { body, error } = useLive(
     '/pipelines/{id}',
     child === undefined ? undefined : { path: { id: child } },
-  ).reading.value
+  )
   const inner = body && failureOf(body)
   if (body !== undefined && inner !== undefined && depth < maxChildren) {
     return <RunFailure run={props.run} execution={body} failure={inner} depth={depth + 1} />

@@ -3,8 +3,7 @@
 import { objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { to, useNavigate } from '../address.ts'
 import { client, unwrap } from '../api/client.ts'
 import { ActionButton, CopyButton, IconButton } from '../components/button.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -65,7 +64,7 @@ const siblings = [
 
 function RunActions({ execution }: { execution: Execution }) {
   const actions = useExecutionActions(execution)
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const goTo = (sibling: Sibling) => goToSibling(execution, sibling, navigate)
   useLetters({
     c: () => navigate(to.compare({ left: 'previous', right: execution.id })),
@@ -181,11 +180,7 @@ function toChip({ text, lead, href }: Chip, key: number) {
   return (
     <span key={key} class="chip">
       {lead}
-      {href === undefined ? (
-        <Name text={text} max={60} />
-      ) : (
-        <NameLink href={href} text={text} max={60} />
-      )}
+      <NameLink href={href} text={text} max={60} />
     </span>
   )
 }

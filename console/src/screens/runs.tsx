@@ -3,7 +3,6 @@ import { useMemo } from 'preact/hooks'
 import type { ScreenProps } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { usePipelines } from '../api/pipelines.ts'
-import { applicationEvents } from '../api/streams.ts'
 import { searchPath } from '../api/waiting.ts'
 import {
   type Filter,
@@ -14,7 +13,7 @@ import {
   Pages,
 } from '../components/filter-field.tsx'
 import { RunTable } from '../components/run-table.tsx'
-import { ApplicationHead, EmptyState, Loaded, PageHead } from '../components/screen.tsx'
+import { ApplicationHead, Loaded, PageHead } from '../components/screen.tsx'
 import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
 import { runStates, runsPerPage, searchOfRuns, startOf, triggerTypes } from '../model/runs.ts'
 import { presentMs } from '../model/time.ts'
@@ -46,11 +45,13 @@ const rare: readonly Filter[] = [
 export function Runs({ params, query }: ScreenProps) {
   const { application } = params
   const search = useMemo(() => searchOfRuns(query, presentMs()), [JSON.stringify(query)])
-  const events =
-    application === undefined ? {} : { events: applicationEvents(application, 'executions') }
   const asked = { path: { application: application ?? '*' }, query: search }
-  const live = useLive(searchPath, asked, { refresh: 'live', isBusy: hasActive, ...events })
-  const { body: pipelines = [] } = usePipelines(application).reading.value
+  const live = useLive(searchPath, asked, {
+    refresh: 'live',
+    isBusy: hasActive,
+    events: application === undefined ? undefined : 'executions',
+  })
+  const { body: pipelines = [] } = usePipelines(application)
   // A choice where the pipelines are known, of one application.
   const choices = application === undefined ? {} : { choices: pipelines.map(({ name }) => name) }
   const filters: readonly Filter[] = [
@@ -89,16 +90,12 @@ export function Runs({ params, query }: ScreenProps) {
       <Loaded
         live={live}
         rows={8}
-        empty={isOlder || chosen !== '' ? noMatch : <EmptyState icon="pipeline" text={none} />}
+        icon="pipeline"
+        empty={isOlder || chosen !== '' ? noMatch : none}
       >
         {(runs) => (
           <div class="panel is-flush">
-            <RunTable
-              runs={runs}
-              label={'Runs'}
-              heldOf={JSON.stringify(search)}
-              without={without}
-            />
+            <RunTable runs={runs} label="Runs" heldOf={JSON.stringify(search)} without={without} />
             <RunPages runs={runs} query={query} />
           </div>
         )}

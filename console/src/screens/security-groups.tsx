@@ -11,7 +11,7 @@ import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { DataTable } from '../components/data-table.tsx'
 import { RecordPanel } from '../components/record-panel.tsx'
-import { EmptyState, Loaded } from '../components/screen.tsx'
+import { Loaded } from '../components/screen.tsx'
 import { applicationOf, securityGroupsOf } from '../model/infrastructure.ts'
 import { CreatePlace, PlaceMenu } from './place-forms.tsx'
 import { type ChosenPlace, List, PlaceScreen, placeColumns } from './place-list.tsx'
@@ -20,8 +20,8 @@ const label = 'Security groups'
 
 export function SecurityGroups(screen: ScreenProps) {
   const { application, account, region, name } = screen.params
-  const live = useLive('/securityGroups', { query: {} }, { refresh: 'slow' })
-  const { body } = live.reading.value
+  const live = useLive('/securityGroups', { query: {} }, 'slow')
+  const { body } = live
   const groups = securityGroupsOf(body).filter(
     (group) => application === undefined || group.application === application,
   )
@@ -35,7 +35,7 @@ export function SecurityGroups(screen: ScreenProps) {
   return (
     <PlaceScreen
       {...screen}
-      section={'security-groups'}
+      section="security-groups"
       label={label}
       actions={<CreatePlace form="securityGroup" application={application} />}
       panel={({ provider = inPath?.provider, ...place }) =>
@@ -62,19 +62,16 @@ function ChosenSecurityGroup({ provider, account, region, name }: ChosenPlace) {
   const live = useLive(
     '/securityGroups/{account}/{region}/{name}',
     { path: { account, region, name }, query: provider === undefined ? {} : { provider } },
-    { refresh: 'slow' },
+    'slow',
   )
   return (
-    <Loaded
-      live={live}
-      empty={<EmptyState text={`There is no security group ${name}. It may have been deleted.`} />}
-    >
+    <Loaded live={live} empty={`There is no security group ${name}. It may have been deleted.`}>
       {(group) => (
         <RecordPanel
           name={group.name}
           actions={
             <PlaceMenu
-              form={'securityGroup'}
+              form="securityGroup"
               application={group.application ?? applicationOf(name)}
               place={{
                 provider: provider ?? scalarOf(group['cloudProvider']) ?? '',

@@ -6,7 +6,6 @@ import { objectKey, pendingOf } from '../api/actions.ts'
 import { useCloudProvider } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { useServerGroups } from '../api/pipelines.ts'
-import { applicationEvents } from '../api/streams.ts'
 import {
   type Action,
   type ActionTarget,
@@ -45,15 +44,18 @@ export function useServerGroup(
   application: string,
   { account, region, name }: ReturnType<typeof groupPlace>,
 ) {
-  const events = applicationEvents(application, 'infrastructure')
   const live = useLive(
     '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
     { path: { applicationName: application, account, region, serverGroupName: name } },
-    { refresh: 'live', isBusy: (group) => pendingOf(groupKey(group)) !== undefined, events },
+    {
+      refresh: 'live',
+      isBusy: (group) => pendingOf(groupKey(group)) !== undefined,
+      events: 'infrastructure',
+    },
   )
-  const group = live.reading.value.body
+  const group = live.body
   const groups = useServerGroups(group && application, group && `${account}:${clusterOf(group)}`)
-  const context: ServerGroupContext = { application, groups: groups.reading.value.body ?? [] }
+  const context: ServerGroupContext = { application, groups: groups.body ?? [] }
   return { live, context }
 }
 

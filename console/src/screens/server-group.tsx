@@ -1,8 +1,7 @@
 /** One server group: its instances, details and events. */
 
 import { objectOf, scalarOf } from '@fairlead/base/json/values.ts'
-import { useLocation } from 'preact-iso/router'
-import { type ScreenProps, to } from '../address.ts'
+import { type ScreenProps, to, useNavigate } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { PendingChip } from '../components/actions.tsx'
 import { BesideScreens } from '../components/beside.tsx'
@@ -50,7 +49,7 @@ const loadCharts = async () => (await import('../components/group-charts.tsx')).
 export function ServerGroupScreen({ params, query }: ScreenProps) {
   const { application = '', account = '', region = '', name = '' } = params
   const { live, context } = useServerGroup(application, { account, region, name })
-  const gone = <EmptyState text={`There is no server group ${name}. It may have been destroyed.`} />
+  const gone = `There is no server group ${name}. It may have been destroyed.`
   return (
     <Loaded live={live} title={name} rows={8} empty={gone}>
       {(group) => <Group group={group} context={context} query={query} />}
@@ -115,7 +114,7 @@ function Group({ group, context, query }: GroupProps & Pick<ScreenProps, 'query'
 
 /** Keys that lead to the versions before and after it. */
 function useSiblingLetters(group: ServerGroup, { application, groups }: ServerGroupContext): void {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const cluster = [group, ...siblingsOf(group, groups)].toSorted((a, b) =>
     a.name.localeCompare(b.name),
   )
@@ -199,7 +198,7 @@ function Details({ group }: { group: ServerGroup }) {
   return (
     <RecordPanel
       name={name}
-      title={'Details'}
+      title="Details"
       record={group}
       facts={[
         ['Cluster', group.cluster],
@@ -225,33 +224,31 @@ function Events({ application, group }: { application: string; group: ServerGrou
   const events = useLive(
     '/applications/{application}/serverGroups/{account}/{serverGroupName}/events',
     { path: { application, account, serverGroupName }, query },
-    { refresh: 'open' },
+    'open',
   )
   const activities = useLive(
     '/applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}/scalingActivities',
     { path: { application, account, clusterName: clusterOf(group), serverGroupName }, query },
-    { refresh: 'open' },
+    'open',
   )
   const hrefOf = (id: string) => to.instance(application, { ...groupPlace(group), id })
   const all = (found: unknown) => (
     <EventTable label="Events" rows={toEvents(found, instancesOf(group))} hrefOf={hrefOf} />
   )
-  const none = <EmptyState icon="list" text="Its provider reports no events." />
+  const none = 'Its provider reports no events.'
   return (
     <div class="stack">
       <Panel title="Events" flush>
         <Loaded
           live={events}
+          icon="list"
           empty={toEvents([], instancesOf(group)).length === 0 ? none : all([])}
         >
           {all}
         </Loaded>
       </Panel>
       <Panel title="Scaling activities" flush>
-        <Loaded
-          live={activities}
-          empty={<EmptyState icon="resize" text="It has not been scaled." />}
-        >
+        <Loaded live={activities} icon="resize" empty="It has not been scaled.">
           {(found) => <EventTable label="Scaling activities" rows={toEvents(found)} />}
         </Loaded>
       </Panel>

@@ -9,15 +9,14 @@ import {
 } from '@fairlead/base/json/values.ts'
 import { channels } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { to, useNavigate } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
-import { actionHeaders, client, unwrap } from '../api/client.ts'
+import { client, unwrap } from '../api/client.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { usePipelines, useServerGroups } from '../api/pipelines.ts'
 import { startAction } from '../components/actions.tsx'
-import { ActionButton } from '../components/button.tsx'
+import { Button } from '../components/button.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { CheckList, Fields, type FieldTable } from '../components/form-fields.tsx'
 import { act } from '../components/notices.tsx'
@@ -105,7 +104,7 @@ export function PermissionFields({ application, values: { permissions }, set }: 
 const scope = { help: '* for all, empty for none.' }
 
 export function GuardFields({ values, set }: FieldsProps) {
-  const accounts = (useAccounts().reading.value.body ?? []).map(({ name }) => name)
+  const accounts = (useAccounts().body ?? []).map(({ name }) => name)
   const guards = objectsOf(values['trafficGuards'])
   const fields: FieldTable = {
     account: { label: 'Account', choices: [...accounts, '*'] },
@@ -172,8 +171,7 @@ const moments = [
 
 export function NotificationFields({ application, denied, values, set }: FieldsProps) {
   // Spinnaker writes some in capitals where definitions have small letters.
-  const metadata =
-    useLive('/notifications/metadata', {}, { refresh: 'open' }).reading.value.body ?? []
+  const metadata = useLive('/notifications/metadata', {}, 'open').body ?? []
   const known = new Set([
     ...channels,
     ...metadata.map(({ notificationType: type }) =>
@@ -234,7 +232,6 @@ function SendTest({ application, denied, notification }: TabProps & { notificati
     setResult('')
     const message = {
       params: { path: { type: 'application', application } },
-      headers: actionHeaders,
       body: { type, address },
     }
     const { delivered, reason = '' } = await unwrap(
@@ -244,14 +241,9 @@ function SendTest({ application, denied, notification }: TabProps & { notificati
   }
   return (
     <p class="row">
-      <ActionButton
-        action={{
-          label: 'Send a test',
-          denied,
-          onSelect: () => act(`Send a test to ${address}`, send),
-        }}
-        small
-      />
+      <Button small denied={denied} onClick={() => act(`Send a test to ${address}`, send)}>
+        Send a test
+      </Button>
       <span role="status">{result}</span>
     </p>
   )
@@ -260,7 +252,7 @@ function SendTest({ application, denied, notification }: TabProps & { notificati
 /** Who changed what, the newest first. */
 export function Revisions({ application }: { application: string }) {
   const parameters = { path: { application }, query: { limit: 20 } }
-  const live = useLive('/applications/{application}/history', parameters, { refresh: 'open' })
+  const live = useLive('/applications/{application}/history', parameters, 'open')
   return (
     <Panel title="Revisions" flush>
       <Loaded live={live} rows={2} empty={<p class="panel-note">No revision is kept.</p>}>
@@ -296,9 +288,9 @@ function changedKeys(newer: JsonObject, older: JsonObject | undefined): string {
 
 /** Refused while something is deployed, as the engine would refuse it. */
 export function DeleteTab({ application, denied }: TabProps) {
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const groups = useServerGroups(application)
-  const pipelines = usePipelines(application).reading.value.body
+  const pipelines = usePipelines(application).body
   const counted = pipelines === undefined ? 'pipelines' : plural(pipelines.length, 'pipeline')
   const effect = `Removes ${application}, its ${counted} and its permissions. Executions stay until they expire.`
   const target = {
@@ -322,10 +314,12 @@ export function DeleteTab({ application, denied }: TabProps) {
     <>
       <p>{effect}</p>
       <div class="foot">
-        <ActionButton
-          action={{ label: `Delete ${application}`, icon: 'trash', denied, onSelect: remove }}
+        <Button
           kind="destructive"
-        />
+          icon="trash"
+          denied={denied}
+          onClick={remove}
+        >{`Delete ${application}`}</Button>
         <span class="muted">{denied}</span>
       </div>
     </>

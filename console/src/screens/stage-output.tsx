@@ -84,14 +84,14 @@ export function ProgramTail({ program, name }: { program: Program; name: string 
     return useLive(
       '/instances/{account}/{region}/{instanceId}/console',
       isRead ? parameters : undefined,
-      { refresh: 'open' },
+      'open',
     )
   }
   const live = useTail(true, {})
-  const { body, error } = live.reading.value
+  const { body, error } = live
   const isEmpty = body !== undefined && toText(body.output, undefined).trim() === ''
   // A container that starts again and again has written why before its last start.
-  const before = useTail(isEmpty && id.startsWith('pod '), { previous: 'true' }).reading.value.body
+  const before = useTail(isEmpty && id.startsWith('pod '), { previous: 'true' }).body
   if (error?.status === 404) return <p class="muted">Its output is no longer kept.</p>
   return (
     <Loaded live={live} rows={6}>
@@ -144,7 +144,7 @@ export function useNotUp(application: string, { name, ...at }: GroupPlace) {
   const group = useLive(
     '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
     { path },
-  ).reading.value.body
+  ).body
   return (
     group && {
       group,

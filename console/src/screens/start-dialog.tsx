@@ -2,9 +2,8 @@
 
 import { objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
-import { ApiError, actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
+import { to, useNavigate } from '../address.ts'
+import { ApiError, client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
 import { useStartDenial } from '../api/rights.ts'
@@ -36,7 +35,7 @@ const maxRadios = 5
 export function StartDialog(props: StartDialogProps) {
   const { from } = props.query
   const asked = from === undefined ? undefined : { path: { id: from } }
-  const { body, error } = useLive('/pipelines/{id}', asked, { refresh: 'open' }).reading.value
+  const { body, error } = useLive('/pipelines/{id}', asked, 'open')
   if (from !== undefined && body === undefined && error === undefined) return null
   return <Form {...props} earlier={body} />
 }
@@ -49,14 +48,14 @@ function Form({
 }: StartDialogProps & { earlier: Run | undefined }) {
   const { name, parameterConfig } = pipeline
   const denied = useStartDenial(pipeline)
-  const { route: navigate } = useLocation()
+  const navigate = useNavigate()
   const parameters = (parameterConfig ?? []).toSorted(
     (a, b) => Number(b['pinned'] === true) - Number(a['pinned'] === true),
   )
   const [values, setValues] = useState(() => initialValues(parameters, query, earlier))
   const [dryRun, setDryRun] = useState(false)
   const [isTried, setTried] = useState(false)
-  const runs = newestFirst(useRunsOf(pipeline.id, maxRuns).reading.value.body ?? [])
+  const runs = newestFirst(useRunsOf(pipeline.id, maxRuns).body ?? [])
   const images = useImages(pipeline)
   const artifacts = query['image'] === undefined ? [] : artifactsFor(query['image'], pipeline)
   const earlierValues = (key: string) =>
@@ -80,7 +79,7 @@ function Form({
       isValid={!shown.some(isMissing)}
       onClose={onClose}
       run={run}
-      refreshes={'/executions'}
+      refreshes="/executions"
       onDone={open}
       isReady={denied === undefined}
       onTried={() => setTried(true)}
@@ -163,7 +162,7 @@ function useImages({ stages }: Pipeline): (parameter: string) => readonly string
   }, [stages])
   const query =
     image === undefined ? undefined : { query: { provider, q: image, count: maxImages } }
-  const images = useLive('/images/find', query, { refresh: 'open' }).reading.value.body ?? []
+  const images = useLive('/images/find', query, 'open').body ?? []
   const versions = images.flatMap(({ imageName, repository, tag }) => {
     const [name, version] = repository ? [repository, tag] : (imageName ?? '').split(':')
     return name === image && version ? [version] : []
@@ -311,7 +310,7 @@ export async function startPipeline(
     ...(dryRun && { dryRun }),
     ...(artifacts.length > 0 && received),
   }
-  const options = { params: { path }, body, headers: actionHeaders } as never
+  const options = { params: { path }, body } as never
   const answer: unknown = await unwrap(
     client.POST('/pipelines/v2/{application}/{pipelineNameOrId}', options),
   )

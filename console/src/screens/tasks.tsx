@@ -3,18 +3,16 @@
 import { objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { failureOf, type Task } from '../api/actions.ts'
-import { actionHeaders, client, unwrap } from '../api/client.ts'
+import { client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
-import { applicationEvents } from '../api/streams.ts'
-import { ActionButton, Banner, IconButton } from '../components/button.tsx'
+import { Banner, Button, IconButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Filter, Filters, filterWords } from '../components/filter-field.tsx'
 import { RecordText } from '../components/record-panel.tsx'
 import {
   ApplicationHead,
   applicationCrumbs,
-  EmptyState,
   Loaded,
   PageHead,
   Panel,
@@ -44,9 +42,9 @@ export function Tasks({ params, query }: ScreenProps) {
   const live = useLive(
     '/applications/{application}/tasks',
     { path: { application }, query: { limit: 100, ...(status && { statuses: status }) } },
-    { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'tasks') },
+    { refresh: 'live', isBusy: hasActive, events: 'tasks' },
   )
-  const { body } = live.reading.value
+  const { body } = live
   const shown =
     body?.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase())) ?? []
   const chosen = filterWords(filters, query)
@@ -55,17 +53,13 @@ export function Tasks({ params, query }: ScreenProps) {
     <>
       <ApplicationHead application={application} tab="Tasks" />
       <Filters filters={filters} noMatch={isFiltered ? `No task matches “${chosen}”.` : undefined}>
-        <Loaded
-          live={live}
-          rows={8}
-          empty={<EmptyState icon="task" text="Nothing was done here lately." />}
-        >
+        <Loaded live={live} rows={8} icon="task" empty="Nothing was done here lately.">
           {() => (
             <div class="panel is-flush">
               <VirtualList
                 items={shown}
                 rowHeight={45}
-                label={'Tasks'}
+                label="Tasks"
                 heldOf={q}
                 keyOf={({ id }) => id}
                 row={(task) => <Row task={task} />}
@@ -120,9 +114,9 @@ export function TaskScreen({ params }: ScreenProps) {
     { path: { id } },
     { refresh: 'live', isBusy: ({ status }) => !isComplete(status), events },
   )
-  const none = <EmptyState icon="search" text="There is no such task, or you may not read it." />
+  const none = 'There is no such task, or you may not read it.'
   return (
-    <Loaded live={live} title="Task" rows={8} empty={none}>
+    <Loaded live={live} title="Task" rows={8} icon="search" empty={none}>
       {(task) => <Details task={task} />}
     </Loaded>
   )
@@ -135,7 +129,9 @@ function Details({ task }: { task: Task }) {
   const failure = failureOf(task)
   const by = userOf(task)
   const stop = (
-    <ActionButton action={{ label: 'Cancel task', denied: reason, onSelect: () => cancel(task) }} />
+    <Button denied={reason} onClick={() => cancel(task)}>
+      Cancel task
+    </Button>
   )
   return (
     <>
@@ -189,7 +185,6 @@ function cancel({ id, name }: Task): void {
       unwrap(
         client.PUT('/tasks/{id}/cancel', {
           params: { path: { id } },
-          headers: actionHeaders,
         } as never),
       ),
     refreshes: 'tasks',

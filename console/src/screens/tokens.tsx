@@ -3,7 +3,7 @@ import type { ScreenProps } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
-import { ActionButton } from '../components/button.tsx'
+import { Button } from '../components/button.tsx'
 import { confirm, SecretDialog } from '../components/confirm-dialog.tsx'
 import { type Column, menuColumn } from '../components/data-table.tsx'
 import { FilterField } from '../components/filter-field.tsx'
@@ -26,15 +26,14 @@ export function Tokens(screen: ScreenProps) {
   const { isAdmin = false, canMintApiTokens, maxUserTokenLifetimeDays: maxDays } = user.value ?? {}
   const isOfAll = isAdmin && screen.query['scope'] === 'all'
   const path = isOfAll ? '/auth/apiTokens/admin/users' : '/auth/apiTokens'
-  const live = useLive(path, maxDays === undefined ? undefined : {}, { refresh: 'slow' })
+  const live = useLive(path, maxDays === undefined ? undefined : {}, 'slow')
   if (maxDays === undefined)
     return [<AccessHead key="head" tab="Tokens" />, <EmptyState key="off" icon="lock" text={off} />]
   const denied = canMintApiTokens ? undefined : mayNot
   const create = (
-    <ActionButton
-      action={{ label: 'Create token', icon: 'plus', denied, onSelect: () => createToken(maxDays) }}
-      kind="primary"
-    />
+    <Button kind="primary" icon="plus" denied={denied} onClick={() => createToken(maxDays)}>
+      Create token
+    </Button>
   )
   return (
     <>
@@ -56,9 +55,9 @@ export function Tokens(screen: ScreenProps) {
         live={live}
         screen={screen}
         create={create}
-        label={'Tokens'}
-        icon={'lock'}
-        isBare={true}
+        label="Tokens"
+        icon="lock"
+        isBare
         empty="You have no token. A token lets a program act with your rights, or fewer."
         rowsOf={(tokens) => tokens.toSorted((a, b) => a.name.localeCompare(b.name))}
         placeOf={({ id }) => ({ id })}

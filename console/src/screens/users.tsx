@@ -3,7 +3,7 @@ import type { ScreenProps } from '../address.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user as self } from '../api/session.ts'
-import { ActionButton, Banner } from '../components/button.tsx'
+import { Banner, Button } from '../components/button.tsx'
 import { confirm, SecretDialog } from '../components/confirm-dialog.tsx'
 import { type Column, menuColumn } from '../components/data-table.tsx'
 import type { MenuItem } from '../components/menu.tsx'
@@ -22,10 +22,12 @@ const elsewhere =
   'The login form has no users of its own. Add and remove people in the directory or at the identity provider.'
 
 export function Users(screen: ScreenProps) {
-  const live = useLive('/auth/users', {}, { refresh: 'slow' })
-  const { error, body } = live.reading.value
+  const live = useLive('/auth/users', {}, 'slow')
+  const { error, body } = live
   const add = (
-    <ActionButton action={{ label: 'Add user', icon: 'plus', onSelect: addUser }} kind="primary" />
+    <Button kind="primary" icon="plus" onClick={addUser}>
+      Add user
+    </Button>
   )
   const hasOneAdmin = body?.filter(({ isAdmin }) => isAdmin).length === 1
   const actions = menuColumn<User>(
@@ -45,9 +47,9 @@ export function Users(screen: ScreenProps) {
         <List
           live={live}
           screen={screen}
-          label={'Users'}
-          icon={'people'}
-          empty={'No user yet.'}
+          label="Users"
+          icon="people"
+          empty="No user yet."
           rowsOf={(users) => users}
           placeOf={({ username, roles }) => ({ username, roles: roles.join(' ') })}
           keyOf={({ username }) => username}

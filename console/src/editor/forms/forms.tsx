@@ -264,7 +264,7 @@ function Parameters() {
   const { draft, holder } = useForm()
   const application = scalarOf(holder['application'])
   const of = application?.includes('$') === false ? application : draft.application
-  const pipelines = usePipelines(of).reading.value.body ?? []
+  const pipelines = usePipelines(of).body ?? []
   const chosen = pipelines.find(({ id }) => id === holder['pipeline'])
   if (chosen === undefined) return <allParameters.View />
   const declared = objectsOf(objectOf(chosen)['parameterConfig'])

@@ -44,7 +44,7 @@ export function chosenOf(
 /** Accounts for server groups, and for objects of clusters. */
 export function useAccountsByUse() {
   const providers = useCloudProviders()
-  const accounts = useAccounts().reading.value.body ?? []
+  const accounts = useAccounts().body ?? []
   const isCluster = (account: Account) => hasManifests(providers, providerOf(account))
   return {
     groups: accounts.filter((account) => !isCluster(account)),
