@@ -63,16 +63,16 @@ ${[...schemas].flatMap(([name, text]) => (used.has(name) ? text : [])).join('\n'
 `
 }
 
-/** In the shape that openapi-fetch infers from: an operation with its query, what it answers, its status, and its body. */
+/** In the shape that openapi-fetch infers from: an operation with its body, what it answers, its query, and its status. */
 const helpers = `type S = components['schemas']
 type Any = Record<string, unknown>
 /** A type for every key would have to admit those of the named fields. */
 type Open<T, MayBeNull = {}> = T & { [K in keyof MayBeNull]?: MayBeNull[K] | null } & Any
 interface Json<T> { content: { 'application/json': T } }
 type Answer<T> = [T] extends ['none'] ? { content?: never } : Json<T>
-interface Op<Query, T, Status extends number = 200> { parameters: {} extends Query ? { query?: Query } : { query: Query }; responses: { [K in Status | 'default']: K extends 'default' ? Json<S['Error']> : Answer<T> } }
-interface Send<Query, Body, T, Status extends number = 200> extends Op<Query, T, Status> { requestBody: Json<Body> }
-interface MaySend<Query, Body, T, Status extends number = 200> extends Op<Query, T, Status> { requestBody?: Json<Body> }
+interface Op<T, Query = {}, Status extends number = 200> { parameters: {} extends Query ? { query?: Query } : { query: Query }; responses: { [K in Status | 'default']: K extends 'default' ? Json<S['Error']> : Answer<T> } }
+interface Send<Body, T, Query = {}, Status extends number = 200> extends Op<T, Query, Status> { requestBody: Json<Body> }
+interface MaySend<Body, T, Query = {}, Status extends number = 200> extends Op<T, Query, Status> { requestBody?: Json<Body> }
 type InPath<Path> = Path extends \`\${string}{\${infer Name}}\${infer Rest}\` ? Name | InPath<Rest> : never
 type Placed<Name extends string> = [Name] extends [never] ? unknown : { parameters: { path: Record<Name, string> } }
 export type paths = { [Path in keyof Calls]: { [Method in keyof Calls[Path]]: Calls[Path][Method] & Placed<InPath<Path>> } }
@@ -126,10 +126,17 @@ function printOperation({ parameters = [], requestBody, responses }: Operation):
     ([status, { $ref }]) => /^2/.test(status) && $ref === undefined,
   )
   const [[status, response] = ['200', {}]] = successes
-  const given = query.length === 0 ? '{}' : `{ ${query.join('; ')} }`
-  const types = [given, ...(requestBody ? [bodyOf(requestBody)] : []), answerOf(response)]
+  const more = [
+    query.length === 0 ? '{}' : `{ ${query.join('; ')} }`,
+    ...(status === '200' ? [] : [status]),
+  ]
+  const types = [
+    ...(requestBody ? [bodyOf(requestBody)] : []),
+    answerOf(response),
+    ...(more.join() === '{}' ? [] : more),
+  ]
   const kind = requestBody === undefined ? 'Op' : requestBody.required ? 'Send' : 'MaySend'
-  return `${kind}<${[...types, ...(status === '200' ? [] : [status])].join(', ')}>`
+  return `${kind}<${types.join(', ')}>`
 }
 
 function bodyOf({ content = {} }: Content): string {

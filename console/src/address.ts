@@ -110,6 +110,15 @@ export const to = {
       ? own(application, ['releases', version])
       : own(application, ['runs'], { q: version }),
   canary: (application: string, id: string) => own(application, ['canaries', id]),
+  /** What shows that something happened: an analysis, else a run, else a task. */
+  evidence(
+    application: string,
+    seen: { readonly [of in 'analysis' | 'run' | 'stage' | 'task']?: string | null | undefined },
+  ): string | undefined {
+    const { analysis, run, stage, task } = seen
+    if (analysis) return to.canary(application, analysis)
+    return run ? to.execution(run, { stage: stage ?? undefined }) : task ? to.task(task) : undefined
+  },
   settings: (application: string, query?: Query) => own(application, ['settings'], query),
   search: (q: string) => address(['search'], { q }),
   compare: (query?: Query) => address(['executions', 'compare'], query),

@@ -1,8 +1,8 @@
 /** Words that many screens share: counts, failed calls, the names of services. */
 import type { ApiError } from './api/client.ts'
 
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString()} ${count === 1 ? one : many}`
+export function plural(count: number, one: string): string {
+  return `${count.toLocaleString()} ${one}${count === 1 ? '' : 's'}`
 }
 
 /** Says that a list is cut. */
@@ -22,6 +22,7 @@ export function describeError(
   const change = 'A change may still have started: check the tasks before you try again.'
   const back = capital(serviceWord(service) ?? 'a service')
   const readAdvice = 'The page tries again by itself.'
+  const later = [said, advise(`The page tries again ${wait}.`, `Try again ${wait}.`)] as const
   const described: Readonly<Record<number, readonly [title: string, advice: string]>> = {
     0: [
       'Fairlead does not answer.',
@@ -29,9 +30,9 @@ export function describeError(
     ],
     // A suggestion is advice enough.
     404: [said, message.endsWith('?') ? '' : 'It was deleted, or you may not read it.'],
-    429: [said, advise(`The page tries again ${wait}.`, `Try again ${wait}.`)],
+    429: later,
     502: [`${back} does not answer (${message}).`, advise(readAdvice, change)],
-    503: [said, advise(`The page tries again ${wait}.`, `Try again ${wait}.`)],
+    503: later,
     504: [`${back} did not answer in time.`, advise(readAdvice, change)],
   }
   const [title, advice] = described[status] ?? [message, '']

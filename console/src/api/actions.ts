@@ -4,7 +4,7 @@ import { scalarOf } from '@fairlead/base/json/values.ts'
 import { signal } from '@preact/signals'
 import { isComplete, reasonIn } from '../model/execution.ts'
 import { presentMs } from '../model/time.ts'
-import { ApiError, asApiError, client, type Schemas, unwrap } from './client.ts'
+import { ApiError, asApiError, client, type Schemas } from './client.ts'
 import { refreshMatching } from './live.ts'
 
 export type Task = Schemas['Task']
@@ -55,7 +55,7 @@ export async function completeTask(change: Change): Promise<void> {
 /** Resolves once the task is accepted; its end shows at the object. @throws {ApiError} */
 export async function submitTask(change: Change) {
   const { application, description, object } = change
-  const answer = await unwrap(client.POST('/applications/{application}/tasks', requestOf(change)))
+  const answer = await client.POST('/applications/{application}/tasks', requestOf(change))
   const { ref } = answer as Schemas['Ref']
   const id = ref.slice(ref.lastIndexOf('/') + 1)
   const others = pendingTasks.value.filter((pending) => pending.object !== object)
@@ -74,8 +74,9 @@ function requestOf({ application, description, job }: Change) {
 
 /** What the change would be refused for, as things are now. @throws {ApiError} */
 export async function judgeChange(change: Change): Promise<readonly string[]> {
-  const { objections } = await unwrap(
-    client.POST('/applications/{application}/tasks/judge', requestOf(change)),
+  const { objections } = await client.POST(
+    '/applications/{application}/tasks/judge',
+    requestOf(change),
   )
   return objections.map(({ message }) => message)
 }
@@ -95,12 +96,12 @@ async function follow(id: string, application: string): Promise<string | undefin
 /** Reads that fail for a while say nothing about the task. @throws {ApiError} 403, 404 */
 async function failureAtEnd(id: string): Promise<string | undefined> {
   for (let pauseMs = pollMs; ; pauseMs = Math.min(longestPollMs, pauseMs * 1.05)) {
-    const task = await unwrap(client.GET('/tasks/{id}', { params: { path: { id } } })).catch(
-      (cause: unknown) => {
+    const task = await client
+      .GET('/tasks/{id}', { params: { path: { id } } })
+      .catch((cause: unknown) => {
         if ([403, 404].includes(asApiError(cause).status)) throw cause
         return undefined
-      },
-    )
+      })
     if (task?.status === 'SUCCEEDED') return undefined
     if (task !== undefined && isComplete(task.status)) return failureOf(task) ?? task.status
     await new Promise((resolve) => setTimeout(resolve, pauseMs))

@@ -15,7 +15,7 @@ import type { components, paths } from './schema.d.ts'
 export type Schemas = components['schemas']
 
 /** Sent with every call, so that limits and logs tell the console from other clients. */
-const headers = {
+export const headers = {
   'X-RateLimit-App': 'console',
   'X-Requested-With': 'XMLHttpRequest',
   Accept: 'application/json',
@@ -24,7 +24,8 @@ const baseUrl = location.origin + apiPath
 // A redirect leads to the login page of another origin, or to a page that is no answer.
 const options = { credentials: 'same-origin', redirect: 'manual' } as const
 
-const calls = createClient<paths>({
+/** Calls that give the whole answer. */
+export const calls = createClient<paths>({
   baseUrl,
   headers,
   ...options,
@@ -44,7 +45,23 @@ const readParsed: Get = async (path, init) => {
     : outcome
 }
 
-export const client = { ...calls, GET: readParsed as typeof calls.GET }
+type BodyOf<Answer> = Answer extends { readonly data: infer Body } ? Body : never
+
+function toBody<Given extends unknown[], Answer>(call: (...given: Given) => Promise<Answer>) {
+  return async (...given: Given): Promise<BodyOf<Answer>> => {
+    const { data } = await checkAnswer(call(...given) as Promise<Outcome<unknown>>)
+    return data as BodyOf<Answer>
+  }
+}
+
+/** Calls that give the body of a successful answer. @throws {ApiError} */
+export const client = {
+  GET: toBody(readParsed as typeof calls.GET),
+  PUT: toBody(calls.PUT),
+  POST: toBody(calls.POST),
+  PATCH: toBody(calls.PATCH),
+  DELETE: toBody(calls.DELETE),
+}
 
 /** Definitions are stored again, so their numbers keep all digits. Undefined for an empty answer. */
 export function parseAnswer(path: string, text: string): unknown {
@@ -105,12 +122,6 @@ interface Outcome<Body> {
   readonly data?: Body
   readonly response: Response
   readonly error?: unknown
-}
-
-/** The body of a successful answer. @throws {ApiError} */
-export async function unwrap<Body>(call: Promise<Outcome<Body>>): Promise<Body> {
-  const { data } = await checkAnswer(call)
-  return data as Body
 }
 
 /** What the server says about something that it has done. @throws {ApiError} */

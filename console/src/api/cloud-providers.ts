@@ -30,6 +30,10 @@ export function hasManifests(
   return providers.some((provider) => provider.id === id && provider.hasManifests === true)
 }
 
+export function useHasManifests(id: string | null | undefined): boolean {
+  return hasManifests(useCloudProviders(), id)
+}
+
 export function useAccounts() {
   return useLive('/credentials', { query: { expand: true } }, 'slow')
 }

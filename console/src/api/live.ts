@@ -39,12 +39,12 @@ export interface LiveOptions<Body> {
 
 /** What panels show of a read. */
 export interface Reading<Body> {
-  readonly body: Body | undefined
-  readonly error: ApiError | undefined
+  readonly body?: Body | undefined
+  readonly error?: ApiError | undefined
   /** When the last good answer was read, in milliseconds since the epoch. */
-  readonly readAtMs: number | undefined
+  readonly readAtMs?: number | undefined
   /** When the read is tried again after an error. */
-  readonly nextTryAtMs: number | undefined
+  readonly nextTryAtMs?: number | undefined
   /** Failed reads since the last good one. */
   readonly failures: number
 }
@@ -129,16 +129,6 @@ export function refreshMatching(...words: readonly string[]): void {
     if (words.every((word) => key.includes(word))) resource.refresh()
 }
 
-function noReading<Body>(): Reading<Body> {
-  return {
-    body: undefined,
-    error: undefined,
-    readAtMs: undefined,
-    nextTryAtMs: undefined,
-    failures: 0,
-  }
-}
-
 /** Resources whose answers wait for the next batch. */
 const changed = new Set<Resource<unknown>>()
 let flushing: ReturnType<typeof setTimeout> | undefined
@@ -172,7 +162,7 @@ interface Subscriber<Body> extends Omit<LiveOptions<Body>, 'events' | 'refresh'>
 }
 
 class Resource<Body> implements Live<Body> {
-  readonly reading = signal<Reading<Body>>(noReading())
+  readonly reading = signal<Reading<Body>>({ failures: 0 })
   readonly #key: string
   readonly #path: ReadPath
   readonly #url: string
@@ -181,7 +171,7 @@ class Resource<Body> implements Live<Body> {
   #etag: string | undefined
   #text: string | undefined
   /** Latest reading; panels see it with the next batch. */
-  #latest: Reading<Body> = noReading()
+  #latest: Reading<Body> = { failures: 0 }
   #isReading = false
   #readBeganMs = -never
   /** When the next read is due whatever the pace, in milliseconds since the epoch. */
@@ -328,7 +318,7 @@ class Resource<Body> implements Live<Body> {
     if (!response.ok && !isSame) throw toApiError(response, text)
     const hadError = this.#latest.error !== undefined
     const body = isSame ? this.#latest.body : (parseAnswer(this.#path, text) as Body)
-    this.#latest = { ...noReading(), body, readAtMs: Date.now() }
+    this.#latest = { body, readAtMs: Date.now(), failures: 0 }
     if (response.status !== 304) {
       this.#etag = response.headers.get('etag') ?? undefined
       this.#text = text

@@ -3,7 +3,7 @@
 import { objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { byteLength, toTextOfBytes, withNext } from '../model/log-lines.ts'
-import { client, type Schemas, unwrap } from './client.ts'
+import { client, type Schemas } from './client.ts'
 import { useLive } from './live.ts'
 
 const path = '/instances/{account}/{region}/{instanceId}/console'
@@ -98,7 +98,7 @@ function parametersOf(
 
 /** @throws {ApiError} */
 function ask(place: OutputPlace, part: { offset: number } | { find: string }) {
-  return unwrap(client.GET(path, { params: parametersOf(place, part) }))
+  return client.GET(path, { params: parametersOf(place, part) })
 }
 
 /** The service counts lines at the end of the output alone: numbers are right once the text reaches that. */

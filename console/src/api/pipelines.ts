@@ -17,7 +17,7 @@ export function usePipelines(application: string | undefined) {
   return useLive(
     '/applications/{application}/pipelineConfigs',
     application === undefined ? undefined : { path: { application } },
-    { refresh: 'steady', events: 'definitions' },
+    { events: 'definitions' },
   )
 }
 

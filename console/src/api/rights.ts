@@ -1,12 +1,12 @@
 /** What the user may do, asked of the API; unknown counts as allowed, because the API decides again when it is done. */
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
-import { type ApiError, client, type Schemas, unwrap } from './client.ts'
+import { type ApiError, client, type Schemas } from './client.ts'
 import { useLive } from './live.ts'
 import { useAttributes } from './pipelines.ts'
 import { user } from './session.ts'
 
-export interface RightQuestion {
+interface RightQuestion {
   /** Method and path, such as `POST /pipelines`. */
   readonly operation: string
   readonly application?: string | undefined
@@ -31,11 +31,16 @@ export function questionBehind(reason: string): RightQuestion | undefined {
   return questions.get(reason)
 }
 
-/** Why the user may not do it: what it needs, and whom to ask. */
-export function useDenial(question: RightQuestion | undefined): string | undefined {
-  const { body } = useLive('/auth/explain', question && { query: { ...question } }, 'rare')
+/** Why the user may not do it: what it needs, and whom to ask. @param application Undefined asks nothing. */
+export function useDenial(
+  operation: string,
+  application: string | undefined,
+  account?: string,
+): string | undefined {
+  const question = application === undefined ? undefined : { operation, application, account }
+  const { body } = useLive('/auth/explain', question && { query: question }, 'rare')
   const isDenied = body?.decision === 'denied'
-  const owner = useOwner(isDenied ? question?.application : undefined)
+  const owner = useOwner(isDenied ? application : undefined)
   return isDenied
     ? denialOf(question, body.reasons.find(({ allowed }) => !allowed)?.need ?? body.demands, owner)
     : undefined
@@ -43,7 +48,7 @@ export function useDenial(question: RightQuestion | undefined): string | undefin
 
 /** Why a pipeline may not be started. */
 export function useStartDenial({ application, disabled }: Schemas['Pipeline']): string | undefined {
-  const reason = useDenial({ operation: startOperation, application })
+  const reason = useDenial(startOperation, application)
   return disabled === true ? 'The pipeline is disabled.' : reason
 }
 
@@ -65,9 +70,9 @@ export function useAllowed(
     const questions = unknown.map((application) => ({ operation, application }))
     let isCurrent = true
     const ask = async () => {
-      const answer = await unwrap(client.POST('/auth/explain', { body: { questions } })).catch(
-        () => undefined,
-      )
+      const answer = await client
+        .POST('/auth/explain', { body: { questions } })
+        .catch(() => undefined)
       const found = unknown.map(
         (name, at) => [keyOf(name), answer?.explanations[at]?.decision !== 'denied'] as const,
       )

@@ -6,122 +6,122 @@ type Any = Record<string, unknown>
 type Open<T, MayBeNull = {}> = T & { [K in keyof MayBeNull]?: MayBeNull[K] | null } & Any
 interface Json<T> { content: { 'application/json': T } }
 type Answer<T> = [T] extends ['none'] ? { content?: never } : Json<T>
-interface Op<Query, T, Status extends number = 200> { parameters: {} extends Query ? { query?: Query } : { query: Query }; responses: { [K in Status | 'default']: K extends 'default' ? Json<S['Error']> : Answer<T> } }
-interface Send<Query, Body, T, Status extends number = 200> extends Op<Query, T, Status> { requestBody: Json<Body> }
-interface MaySend<Query, Body, T, Status extends number = 200> extends Op<Query, T, Status> { requestBody?: Json<Body> }
+interface Op<T, Query = {}, Status extends number = 200> { parameters: {} extends Query ? { query?: Query } : { query: Query }; responses: { [K in Status | 'default']: K extends 'default' ? Json<S['Error']> : Answer<T> } }
+interface Send<Body, T, Query = {}, Status extends number = 200> extends Op<T, Query, Status> { requestBody: Json<Body> }
+interface MaySend<Body, T, Query = {}, Status extends number = 200> extends Op<T, Query, Status> { requestBody?: Json<Body> }
 type InPath<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | InPath<Rest> : never
 type Placed<Name extends string> = [Name] extends [never] ? unknown : { parameters: { path: Record<Name, string> } }
 export type paths = { [Path in keyof Calls]: { [Method in keyof Calls[Path]]: Calls[Path][Method] & Placed<InPath<Path>> } }
 
 interface Calls {
-  '/applications': { get: Op<{ account?: string; owner?: string }, S['ApplicationAttributes'][]> }
-  '/applications/{application}': { get: Op<{ expand?: boolean }, S['Application']> }
-  '/applications/{application}/history': { get: Op<{ limit?: number }, S['ApplicationAttributes'][]> }
-  '/applications/{application}/pipelineConfigs': { get: Op<{}, S['Pipeline'][]> }
-  '/applications/{application}/pipelineConfigs/{pipelineName}': { get: Op<{}, S['Pipeline']> }
-  '/pipelines': { post: Send<{ staleCheck?: boolean; findings?: boolean }, S['Pipeline'], S['SavedWithFindings']> }
-  '/pipelines/{id}': { get: Op<{}, S['Execution']>; delete: Op<{}, 'none'> }
-  '/pipelines/{application}/{pipelineName}': { delete: Op<{}, 'none'> }
-  '/pipelines/start': { post: Send<{}, S['Pipeline'], S['Ref']> }
-  '/applications/{application}/pipelines': { get: Op<{ limit?: number; statuses?: string; expand?: boolean }, S['Execution'][]> }
-  '/executions': { get: Op<{ pipelineConfigIds?: string; executionIds?: string; limit?: number; statuses?: string; expand?: boolean }, S['Execution'][]> }
-  '/pipelines/{id}/cancel': { put: Op<{ reason?: string; force?: boolean }, 'none'> }
-  '/pipelines/{id}/pause': { put: Op<{}, 'none'> }
-  '/pipelines/{id}/resume': { put: Op<{}, 'none'> }
-  '/pipelines/{id}/stages/{stageId}/restart': { put: Send<{}, S['AnyObject'], S['Execution']> }
-  '/pipelines/{id}/stages/{stageId}': { patch: Send<{}, S['StageUpdate'], S['Execution']> }
-  '/applications/{application}/tasks': { get: Op<{ page?: number; limit?: number; statuses?: string }, S['Task'][]>; post: Send<{ findings?: boolean }, S['TaskRequest'], S['Ref'] | S['SavedWithFindings']> }
-  '/tasks/{id}': { get: Op<{}, S['Task']> }
-  '/tasks/{id}/cancel': { put: Op<{}, 'none'> }
-  '/applications/{application}/clusters': { get: Op<{}, { [key: string]: string[] }> }
-  '/applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}/scalingActivities': { get: Op<{ provider?: string; region?: string }, S['ScalingActivity'][]> }
-  '/applications/{applicationName}/serverGroups': { get: Op<{ expand?: string; cloudProvider?: string; clusters?: string }, S['ServerGroup'][]> }
-  '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}': { get: Op<{}, S['ServerGroup']> }
-  '/instances/{account}/{region}/{instanceId}': { get: Op<{}, S['Instance']> }
-  '/instances/{account}/{region}/{instanceId}/console': { get: Op<{ provider?: string; tail?: number; offset?: number; find?: string; container?: string; previous?: string }, S['ConsoleOutput']> }
-  '/applications/{applicationName}/jobs': { get: Op<{ expand?: string }, S['Job'][]> }
-  '/applications/{applicationName}/jobs/{account}/{region}/{name}': { get: Op<{ expand?: string }, S['Job']> }
-  '/loadBalancers': { get: Op<{ provider?: string }, S['LoadBalancerItem'][]> }
-  '/loadBalancers/{account}/{region}/{name}': { get: Op<{ provider?: string }, S['LoadBalancer'][]> }
-  '/applications/{application}/loadBalancers': { get: Op<{}, S['LoadBalancer'][]> }
-  '/securityGroups': { get: Op<{ id?: string }, unknown> }
-  '/securityGroups/{account}/{region}/{name}': { get: Op<{ provider?: string }, S['SecurityGroup']> }
-  '/instanceTypes': { get: Op<{}, S['InstanceType'][]> }
-  '/networks': { get: Op<{}, { [key: string]: S['Network'][] }> }
-  '/images/find': { get: Op<{ provider?: string; q?: string; region?: string; account?: string; count?: number }, S['Image'][]> }
-  '/bakery/options': { get: Op<{}, S['BakeOptions'][]> }
-  '/bakery/logs/{region}/{statusId}': { get: Op<{}, string> }
-  '/v2/builds': { get: Op<{ type?: string }, string[]> }
-  '/credentials': { get: Op<{ expand?: boolean }, S['Account'][]> }
-  '/search': { get: Op<{ q?: string; type: string[]; platform?: string; pageSize?: number; page?: number }, S['SearchResultSet'][]> }
-  '/auth/user': { get: Op<{}, S['CurrentUser']> }
-  '/auth/user/serviceAccounts': { get: Op<{ application?: string }, string[]> }
-  '/auth/roles/sync': { post: Op<{}, 'none'> }
-  '/applications/{application}/environments': { get: Op<{}, S['Environments']> }
-  '/applications/{application}/review': { get: Op<{ environment?: string; execution?: string; stage?: string }, S['Review']> }
-  '/applications/{application}/releases': { get: Op<{}, S['Release'][]> }
-  '/applications/{application}/releases/{version}': { get: Op<{}, S['Release']> }
-  '/applications/{application}/delivery': { get: Op<{ since?: number; environment?: string }, S['Delivery']> }
-  '/pipelines/{id}/release': { put: Op<{}, Any[]> }
-  '/pipelineConfigs': { get: Op<{}, S['Pipeline'][]> }
-  '/pipelineConfigs/{pipelineConfigId}/history': { get: Op<{ limit?: number }, S['Pipeline'][]> }
-  '/actions/pipelines/reorder': { post: Send<{}, S['DefinitionOrder'], S['Task']> }
-  '/applications/{application}/findings': { get: Op<{}, S['FindingsOfDefinition'][]>; post: Send<{}, S['Pipeline'], S['Finding'][]> }
-  '/pipelines/v2/{application}/{pipelineNameOrId}': { post: MaySend<{}, S['StartRequest'], { eventId: string; ref: string }, 202> }
-  '/applications/{application}/executions/search': { get: Op<{ triggerTypes?: string; pipelineName?: string; eventId?: string; trigger?: string; triggerTimeStartBoundary?: string; triggerTimeEndBoundary?: string; user?: string; parameter?: string; text?: string; concernsMe?: boolean; statuses?: string; startIndex?: number; size?: number; expand?: boolean }, S['Execution'][]> }
-  '/pipelines/{id}/evaluateVariables': { post: Send<{ executionId?: string; requisiteStageRefIds?: string; spelVersion?: string }, S['EvaluateVariablesBody'], S['VariablesEvaluation']> }
-  '/applications/{application}/tasks/judge': { post: Send<{}, S['TaskRequest'], S['TaskJudgement']> }
-  '/projects': { get: Op<{}, S['Project'][]> }
-  '/projects/{id}': { get: Op<{}, S['Project']> }
-  '/applications/{application}/serverGroupManagers': { get: Op<{}, S['ServerGroupManager'][]> }
-  '/applications/{application}/rawResources': { get: Op<{}, S['RawResource'][]> }
-  '/applications/{application}/serverGroups/{account}/{serverGroupName}/events': { get: Op<{ region: string; provider: string }, S['ServerGroupEvent'][]> }
-  '/serverGroups': { get: Op<{ applications?: string[]; ids?: string[]; cloudProvider?: string }, S['ServerGroup'][]> }
-  '/manifests/{account}/{location}/{name}': { get: Op<{}, S['Manifest']> }
-  '/manifests/plan': { post: Send<{}, S['ManifestPlan'], S['ManifestDifference'][]> }
-  '/applications/{application}/drift': { get: Op<{ account?: string; location?: string }, S['ManifestDrift'][]> }
-  '/cloudMetrics/{cloudProvider}/{account}/{region}/{metricName}/statistics': { get: Op<{ startTime?: string; endTime?: string; serverGroup?: string }, Open<{  }, { unit: string; period: number; datapoints: Any[]; latest: Any }>> }
-  '/v3/builds/{buildMaster}/jobs': { get: Op<{}, string[]> }
-  '/v3/builds/{buildMaster}/build/{number}/file': { get: Op<{ job: string; path: string }, string> }
-  '/v3/builds/{buildMaster}/build/{number}/output': { get: Op<{ job: string }, Open<{ log: string }>> }
-  '/artifacts/credentials': { get: Op<{}, S['ArtifactAccount'][]> }
-  '/': { get: Op<{}, 'none'> }
-  '/auth/explain': { get: Op<{ operation: string; application?: string; account?: string; username?: string; roles?: string }, S['AccessExplanation']>; post: Send<{}, S['AccessQuestions'], S['AccessExplanations']> }
-  '/auth/sessions': { get: Op<{ username?: string; limit?: number; offset?: number }, S['LoginSession'][]>; delete: Op<{ username?: string }, 'none', 204> }
-  '/auth/sessions/{id}': { delete: Op<{ username?: string }, 'none', 204> }
-  '/auth/users': { get: Op<{}, S['FormUser'][]>; post: Send<{}, S['FormUserCreation'], S['FormUserPassword'], 201> }
-  '/auth/users/{username}/password': { put: Send<{}, S['FormUserPasswordChange'], S['FormUserPassword']> }
-  '/auth/users/{username}/roles': { put: Send<{}, S['FormUserRoles'], S['FormUser']> }
-  '/auth/users/{username}/unlock': { post: Op<{}, 'none', 204> }
-  '/auth/users/{username}': { delete: Op<{}, S['RemovedFormUser']> }
-  '/audit/events': { get: Op<{ kind?: "change" | "read" | "refusal" | "login" | "logout" | "token" | "audit"; user?: string; address?: string; operation?: string; application?: string; decision?: "begun" | "allowed" | "refused" | "failed" | "interrupted"; from?: string; to?: string; limit?: number; cursor?: string }, S['AuditEvents']> }
-  '/audit/verification': { get: Op<{ expect?: string }, S['AuditVerification']> }
-  '/auth/apiTokens': { get: Op<{}, S['ApiToken'][]>; post: Send<{}, S['ApiTokenRequest'], S['IssuedApiToken'], 201> }
-  '/auth/apiTokens/admin/users': { get: Op<{}, S['ApiToken'][]> }
-  '/auth/apiTokens/{id}/rotate': { post: MaySend<{}, S['ApiTokenRotation'], S['IssuedApiToken']> }
-  '/auth/apiTokens/{id}': { delete: Op<{}, 'none', 204> }
-  '/applications/{application}/triggerEvents': { get: Op<{ pipeline?: string; type?: string; outcome?: "started" | "nothing" | "failed"; from?: number; limit?: number; cursor?: string }, S['TriggerEvent'][]> }
-  '/cron/validate': { get: Op<{ expression: string }, S['CronVerdict']> }
-  '/notifications/{type}/{application}': { get: Op<{}, S['NotificationSettings']>; post: Send<{ findings?: boolean }, S['NotificationSettings'], S['SavedWithFindings']> }
-  '/notifications/{type}/{application}/test': { post: Send<{}, S['NotificationTest'], S['NotificationTestResult']> }
-  '/notifications/metadata': { get: Op<{}, S['NotificationKind'][]> }
-  '/capabilities/expressions': { get: Op<{}, S['ExpressionCapabilities']> }
-  '/capabilities/stageTypes': { get: Op<{}, S['StageTypes']> }
-  '/capabilities/cloudProviders': { get: Op<{}, S['CloudProvider'][]> }
-  '/capabilities/quietPeriod': { get: Op<{}, S['QuietPeriod']> }
-  '/pubsub/subscriptions': { get: Op<{}, S['Subscription'][]> }
-  '/applications/{application}/secrets': { get: Op<{}, S['Secret'][]> }
-  '/applications/{application}/secrets/{name}': { put: Send<{}, S['SecretValue'], S['Secret']>; delete: Op<{}, 'none'> }
-  '/applications/{application}/secrets/{name}/uses': { get: Op<{}, S['SecretUses']> }
-  '/v2/canaryConfig': { get: Op<{ application?: string }, S['CanaryConfig'][]> }
-  '/v2/canaries/credentials': { get: Op<{}, S['CanaryAccount'][]> }
-  '/v2/canaries/canary/{canaryConfigId}': { get: Op<{ storageAccountName?: string }, S['CanaryResult']> }
-  '/v2/canaries/{application}/executions': { get: Op<{ limit: number; page?: number; statuses?: string; storageAccountName?: string }, S['CanaryResult'][]> }
-  '/v2/canaries/metricSetPairList/{metricSetPairListId}': { get: Op<{ storageAccountName?: string }, S['MetricSetPair'][]> }
-  '/version': { get: Op<{}, { version: string }> }
-  '/health/readiness': { get: Op<{}, S['Health']> }
-  '/metrics': { get: Op<{}, string> }
-  '/doctor': { get: Op<{}, S['Examination']> }
+  '/applications': { get: Op<S['ApplicationAttributes'][], { account?: string; owner?: string }> }
+  '/applications/{application}': { get: Op<S['Application'], { expand?: boolean }> }
+  '/applications/{application}/history': { get: Op<S['ApplicationAttributes'][], { limit?: number }> }
+  '/applications/{application}/pipelineConfigs': { get: Op<S['Pipeline'][]> }
+  '/applications/{application}/pipelineConfigs/{pipelineName}': { get: Op<S['Pipeline']> }
+  '/pipelines': { post: Send<S['Pipeline'], S['SavedWithFindings'], { staleCheck?: boolean; findings?: boolean }> }
+  '/pipelines/{id}': { get: Op<S['Execution']>; delete: Op<'none'> }
+  '/pipelines/{application}/{pipelineName}': { delete: Op<'none'> }
+  '/pipelines/start': { post: Send<S['Pipeline'], S['Ref']> }
+  '/applications/{application}/pipelines': { get: Op<S['Execution'][], { limit?: number; statuses?: string; expand?: boolean }> }
+  '/executions': { get: Op<S['Execution'][], { pipelineConfigIds?: string; executionIds?: string; limit?: number; statuses?: string; expand?: boolean }> }
+  '/pipelines/{id}/cancel': { put: Op<'none', { reason?: string; force?: boolean }> }
+  '/pipelines/{id}/pause': { put: Op<'none'> }
+  '/pipelines/{id}/resume': { put: Op<'none'> }
+  '/pipelines/{id}/stages/{stageId}/restart': { put: Send<S['AnyObject'], S['Execution']> }
+  '/pipelines/{id}/stages/{stageId}': { patch: Send<S['StageUpdate'], S['Execution']> }
+  '/applications/{application}/tasks': { get: Op<S['Task'][], { page?: number; limit?: number; statuses?: string }>; post: Send<S['TaskRequest'], S['Ref'] | S['SavedWithFindings'], { findings?: boolean }> }
+  '/tasks/{id}': { get: Op<S['Task']> }
+  '/tasks/{id}/cancel': { put: Op<'none'> }
+  '/applications/{application}/clusters': { get: Op<{ [key: string]: string[] }> }
+  '/applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}/scalingActivities': { get: Op<S['ScalingActivity'][], { provider?: string; region?: string }> }
+  '/applications/{applicationName}/serverGroups': { get: Op<S['ServerGroup'][], { expand?: string; cloudProvider?: string; clusters?: string }> }
+  '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}': { get: Op<S['ServerGroup']> }
+  '/instances/{account}/{region}/{instanceId}': { get: Op<S['Instance']> }
+  '/instances/{account}/{region}/{instanceId}/console': { get: Op<S['ConsoleOutput'], { provider?: string; tail?: number; offset?: number; find?: string; container?: string; previous?: string }> }
+  '/applications/{applicationName}/jobs': { get: Op<S['Job'][], { expand?: string }> }
+  '/applications/{applicationName}/jobs/{account}/{region}/{name}': { get: Op<S['Job'], { expand?: string }> }
+  '/loadBalancers': { get: Op<S['LoadBalancerItem'][], { provider?: string }> }
+  '/loadBalancers/{account}/{region}/{name}': { get: Op<S['LoadBalancer'][], { provider?: string }> }
+  '/applications/{application}/loadBalancers': { get: Op<S['LoadBalancer'][]> }
+  '/securityGroups': { get: Op<unknown, { id?: string }> }
+  '/securityGroups/{account}/{region}/{name}': { get: Op<S['SecurityGroup'], { provider?: string }> }
+  '/instanceTypes': { get: Op<S['InstanceType'][]> }
+  '/networks': { get: Op<{ [key: string]: S['Network'][] }> }
+  '/images/find': { get: Op<S['Image'][], { provider?: string; q?: string; region?: string; account?: string; count?: number }> }
+  '/bakery/options': { get: Op<S['BakeOptions'][]> }
+  '/bakery/logs/{region}/{statusId}': { get: Op<string> }
+  '/v2/builds': { get: Op<string[], { type?: string }> }
+  '/credentials': { get: Op<S['Account'][], { expand?: boolean }> }
+  '/search': { get: Op<S['SearchResultSet'][], { q?: string; type: string[]; platform?: string; pageSize?: number; page?: number }> }
+  '/auth/user': { get: Op<S['CurrentUser']> }
+  '/auth/user/serviceAccounts': { get: Op<string[], { application?: string }> }
+  '/auth/roles/sync': { post: Op<'none'> }
+  '/applications/{application}/environments': { get: Op<S['Environments']> }
+  '/applications/{application}/review': { get: Op<S['Review'], { environment?: string; execution?: string; stage?: string }> }
+  '/applications/{application}/releases': { get: Op<S['Release'][]> }
+  '/applications/{application}/releases/{version}': { get: Op<S['Release']> }
+  '/applications/{application}/delivery': { get: Op<S['Delivery'], { since?: number; environment?: string }> }
+  '/pipelines/{id}/release': { put: Op<Any[]> }
+  '/pipelineConfigs': { get: Op<S['Pipeline'][]> }
+  '/pipelineConfigs/{pipelineConfigId}/history': { get: Op<S['Pipeline'][], { limit?: number }> }
+  '/actions/pipelines/reorder': { post: Send<S['DefinitionOrder'], S['Task']> }
+  '/applications/{application}/findings': { get: Op<S['FindingsOfDefinition'][]>; post: Send<S['Pipeline'], S['Finding'][]> }
+  '/pipelines/v2/{application}/{pipelineNameOrId}': { post: MaySend<S['StartRequest'], { eventId: string; ref: string }, {}, 202> }
+  '/applications/{application}/executions/search': { get: Op<S['Execution'][], { triggerTypes?: string; pipelineName?: string; eventId?: string; trigger?: string; triggerTimeStartBoundary?: string; triggerTimeEndBoundary?: string; user?: string; parameter?: string; text?: string; concernsMe?: boolean; statuses?: string; startIndex?: number; size?: number; expand?: boolean }> }
+  '/pipelines/{id}/evaluateVariables': { post: Send<S['EvaluateVariablesBody'], S['VariablesEvaluation'], { executionId?: string; requisiteStageRefIds?: string; spelVersion?: string }> }
+  '/applications/{application}/tasks/judge': { post: Send<S['TaskRequest'], S['TaskJudgement']> }
+  '/projects': { get: Op<S['Project'][]> }
+  '/projects/{id}': { get: Op<S['Project']> }
+  '/applications/{application}/serverGroupManagers': { get: Op<S['ServerGroupManager'][]> }
+  '/applications/{application}/rawResources': { get: Op<S['RawResource'][]> }
+  '/applications/{application}/serverGroups/{account}/{serverGroupName}/events': { get: Op<S['ServerGroupEvent'][], { region: string; provider: string }> }
+  '/serverGroups': { get: Op<S['ServerGroup'][], { applications?: string[]; ids?: string[]; cloudProvider?: string }> }
+  '/manifests/{account}/{location}/{name}': { get: Op<S['Manifest']> }
+  '/manifests/plan': { post: Send<S['ManifestPlan'], S['ManifestDifference'][]> }
+  '/applications/{application}/drift': { get: Op<S['ManifestDrift'][], { account?: string; location?: string }> }
+  '/cloudMetrics/{cloudProvider}/{account}/{region}/{metricName}/statistics': { get: Op<Open<{  }, { unit: string; period: number; datapoints: Any[]; latest: Any }>, { startTime?: string; endTime?: string; serverGroup?: string }> }
+  '/v3/builds/{buildMaster}/jobs': { get: Op<string[]> }
+  '/v3/builds/{buildMaster}/build/{number}/file': { get: Op<string, { job: string; path: string }> }
+  '/v3/builds/{buildMaster}/build/{number}/output': { get: Op<Open<{ log: string }>, { job: string }> }
+  '/artifacts/credentials': { get: Op<S['ArtifactAccount'][]> }
+  '/': { get: Op<'none'> }
+  '/auth/explain': { get: Op<S['AccessExplanation'], { operation: string; application?: string; account?: string; username?: string; roles?: string }>; post: Send<S['AccessQuestions'], S['AccessExplanations']> }
+  '/auth/sessions': { get: Op<S['LoginSession'][], { username?: string; limit?: number; offset?: number }>; delete: Op<'none', { username?: string }, 204> }
+  '/auth/sessions/{id}': { delete: Op<'none', { username?: string }, 204> }
+  '/auth/users': { get: Op<S['FormUser'][]>; post: Send<S['FormUserCreation'], S['FormUserPassword'], {}, 201> }
+  '/auth/users/{username}/password': { put: Send<S['FormUserPasswordChange'], S['FormUserPassword']> }
+  '/auth/users/{username}/roles': { put: Send<S['FormUserRoles'], S['FormUser']> }
+  '/auth/users/{username}/unlock': { post: Op<'none', {}, 204> }
+  '/auth/users/{username}': { delete: Op<S['RemovedFormUser']> }
+  '/audit/events': { get: Op<S['AuditEvents'], { kind?: "change" | "read" | "refusal" | "login" | "logout" | "token" | "audit"; user?: string; address?: string; operation?: string; application?: string; decision?: "begun" | "allowed" | "refused" | "failed" | "interrupted"; from?: string; to?: string; limit?: number; cursor?: string }> }
+  '/audit/verification': { get: Op<S['AuditVerification'], { expect?: string }> }
+  '/auth/apiTokens': { get: Op<S['ApiToken'][]>; post: Send<S['ApiTokenRequest'], S['IssuedApiToken'], {}, 201> }
+  '/auth/apiTokens/admin/users': { get: Op<S['ApiToken'][]> }
+  '/auth/apiTokens/{id}/rotate': { post: MaySend<S['ApiTokenRotation'], S['IssuedApiToken']> }
+  '/auth/apiTokens/{id}': { delete: Op<'none', {}, 204> }
+  '/applications/{application}/triggerEvents': { get: Op<S['TriggerEvent'][], { pipeline?: string; type?: string; outcome?: "started" | "nothing" | "failed"; from?: number; limit?: number; cursor?: string }> }
+  '/cron/validate': { get: Op<S['CronVerdict'], { expression: string }> }
+  '/notifications/{type}/{application}': { get: Op<S['NotificationSettings']>; post: Send<S['NotificationSettings'], S['SavedWithFindings'], { findings?: boolean }> }
+  '/notifications/{type}/{application}/test': { post: Send<S['NotificationTest'], S['NotificationTestResult']> }
+  '/notifications/metadata': { get: Op<S['NotificationKind'][]> }
+  '/capabilities/expressions': { get: Op<S['ExpressionCapabilities']> }
+  '/capabilities/stageTypes': { get: Op<S['StageTypes']> }
+  '/capabilities/cloudProviders': { get: Op<S['CloudProvider'][]> }
+  '/capabilities/quietPeriod': { get: Op<S['QuietPeriod']> }
+  '/pubsub/subscriptions': { get: Op<S['Subscription'][]> }
+  '/applications/{application}/secrets': { get: Op<S['Secret'][]> }
+  '/applications/{application}/secrets/{name}': { put: Send<S['SecretValue'], S['Secret']>; delete: Op<'none'> }
+  '/applications/{application}/secrets/{name}/uses': { get: Op<S['SecretUses']> }
+  '/v2/canaryConfig': { get: Op<S['CanaryConfig'][], { application?: string }> }
+  '/v2/canaries/credentials': { get: Op<S['CanaryAccount'][]> }
+  '/v2/canaries/canary/{canaryConfigId}': { get: Op<S['CanaryResult'], { storageAccountName?: string }> }
+  '/v2/canaries/{application}/executions': { get: Op<S['CanaryResult'][], { limit: number; page?: number; statuses?: string; storageAccountName?: string }> }
+  '/v2/canaries/metricSetPairList/{metricSetPairListId}': { get: Op<S['MetricSetPair'][], { storageAccountName?: string }> }
+  '/version': { get: Op<{ version: string }> }
+  '/health/readiness': { get: Op<S['Health']> }
+  '/metrics': { get: Op<string> }
+  '/doctor': { get: Op<S['Examination']> }
 }
 
 export interface components {

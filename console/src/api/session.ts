@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import { to } from '../address.ts'
 import { loadStored, store } from '../model/stored.ts'
-import { client, type Schemas, unwrap } from './client.ts'
+import { client, type Schemas } from './client.ts'
 import { refreshAll } from './live.ts'
 import { loginEnded } from './login-state.ts'
 
@@ -36,7 +36,7 @@ export async function loadUser(): Promise<boolean> {
 
 /** An empty body means that the caller is not logged in. */
 function readUser(): Promise<CurrentUser | undefined> {
-  return unwrap(client.GET('/auth/user'))
+  return client.GET('/auth/user')
 }
 
 /** Another user gets a page of their own. */

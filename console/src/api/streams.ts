@@ -9,6 +9,7 @@
 import { objectOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { effect } from '@preact/signals'
 import { apiPath } from '../address.ts'
+import { headers } from './client.ts'
 import { isReachable, loginEnded } from './login-state.ts'
 
 /** Parts of an application, as its stream names them. */
@@ -174,9 +175,13 @@ class SharedStream {
 
   async #read(lastId: string, signal: AbortSignal): Promise<StreamEnd> {
     const askedAtMs = performance.now()
-    const headers = { ...streamHeaders, ...(lastId !== '' && { 'Last-Event-ID': lastId }) }
+    const sent = {
+      ...headers,
+      Accept: 'text/event-stream',
+      ...(lastId !== '' && { 'Last-Event-ID': lastId }),
+    }
     const response = await fetch(apiPath + this.#path, {
-      headers,
+      headers: sent,
       signal,
       redirect: 'manual',
       credentials: 'same-origin',
@@ -230,12 +235,6 @@ class SharedStream {
     })
     return end
   }
-}
-
-const streamHeaders = {
-  Accept: 'text/event-stream',
-  'X-RateLimit-App': 'console',
-  'X-Requested-With': 'XMLHttpRequest',
 }
 
 interface StreamEnd {

@@ -12,12 +12,12 @@ import { Duration, Name, NameLink, StatusMark } from './text.tsx'
 
 /** What actions are done to. */
 export interface ActionTarget extends Pick<Change, 'application' | 'object'> {
-  readonly account: string | undefined
+  readonly account?: string | undefined
   /** Name in texts, which the reader types. */
   readonly name: string
   readonly facts?: Question['facts']
   /** What all its jobs begin with. */
-  readonly place: JsonObject
+  readonly place?: JsonObject
 }
 
 /** Without an effect nothing is asked. One that has `href` or `onSelect` does that instead. */
@@ -43,11 +43,7 @@ export function useActions<One extends Action>(
   target: ActionTarget,
   actions: readonly One[],
 ): readonly One[] {
-  const refusal = useDenial({
-    operation: changeOperation,
-    application: target.application,
-    account: target.account,
-  })
+  const refusal = useDenial(changeOperation, target.application, target.account)
   const pending = pendingOf(target.object)
   const denied =
     pending !== undefined && pending.failure === undefined

@@ -64,6 +64,7 @@ export function IconButton({
       type="button"
       class={`icon-button ${small ? 'small' : ''}`}
       aria-label={label}
+      title={label}
       {...attributes}
     >
       <Icon name={icon} />

@@ -45,7 +45,7 @@ export function StageCanary({ execution, stage, ...shown }: StageProps) {
   if (analysis === undefined) {
     const failure = intervals.find((interval) => interval.failure !== undefined)?.failure
     return failure === undefined ? (
-      <p class="quiet">No interval has been judged yet.</p>
+      <p class="muted">No interval has been judged yet.</p>
     ) : (
       <Banner tone="failed">{`The canary could not be judged: ${failure}`}</Banner>
     )
@@ -185,7 +185,7 @@ function Metrics({ report: { metrics, measurements } }: { report: Report }) {
               {metric.reason && <Name class="muted" text={metric.reason} max={400} />}
               {pair !== undefined && <Measurements metric={metric} {...toSeries(pair)} />}
               {pair === undefined && (
-                <p class="quiet">
+                <p class="muted">
                   {error === undefined ? 'Loading' : 'Its measurements are no longer kept.'}
                 </p>
               )}
@@ -206,7 +206,7 @@ function Measurements({ metric, ...series }: Series & { readonly metric: Metric 
   const boxes = sides.map((side) => quartilesOf(series[side].values))
   const ends = boxes.flatMap((found = []) => found)
   if (ends.length === 0)
-    return <p class="quiet">Neither the baseline nor the canary has a measurement.</p>
+    return <p class="muted">Neither the baseline nor the canary has a measurement.</p>
   const [least, most] = [Math.min(0, ...ends), Math.max(...ends)]
   const all = sides.map((side) => series[side].values.map((value, at) => [at, value] as const))
   const { fromMs, stepMs } = series.canary

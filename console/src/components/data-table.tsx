@@ -112,7 +112,7 @@ function toCells<Item>(columns: readonly Column<Item>[]) {
           class={styleOf(column)}
           data-head={isBare ? undefined : head}
         >
-          {typeof value === 'string' ? <Name text={value} max={80} /> : value}
+          {typeof value === 'string' ? <Name text={value} /> : value}
         </td>
       )
     })

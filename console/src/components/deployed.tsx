@@ -85,7 +85,7 @@ export function useBatches({ screen }: Landscape, names: readonly string[]) {
 
 function useServerGroups(applications: readonly string[] = []) {
   const query = applications.length > 0 ? { query: { applications: [...applications] } } : undefined
-  return useLive('/serverGroups', query, 'steady')
+  return useLive('/serverGroups', query)
 }
 
 /** What environments run of an application, by their names; undefined while it is not known. */

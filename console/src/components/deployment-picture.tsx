@@ -1,6 +1,6 @@
 /** A deployment as a picture: server groups side by side, their instances, and the traffic of each, with what happened when. */
 import { to } from '../address.ts'
-import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
+import { useHasManifests } from '../api/cloud-providers.ts'
 import { type LiveOptions, useLive } from '../api/live.ts'
 import { useServerGroups } from '../api/pipelines.ts'
 import type { Deployment } from '../model/deployment.ts'
@@ -194,7 +194,7 @@ function bandPath(from: number, to: number, width: number): string {
 
 function GroupBox({ application, picture }: { application: string; picture: PictureGroup }) {
   const { group, states, health, isNew, share, fate, isGone, version } = picture
-  const isOfManifests = hasManifests(useCloudProviders(), group.cloudProvider ?? group.type)
+  const isOfManifests = useHasManifests(group.cloudProvider ?? group.type)
   const place = groupPlace(group)
   const href = isOfManifests
     ? to.manifest(application, { ...place, location: place.region })

@@ -107,7 +107,7 @@ function Title({ name, description }: Application) {
   return (
     <>
       <NameLink class="row-title" href={to.application(name)} text={name} max={40} />
-      {description && <Name class="muted cut" text={description} max={80} />}
+      {description && <Name class="muted cut" text={description} />}
     </>
   )
 }

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { formatQuery } from '../address.ts'
 import { useQueryChange } from '../query.ts'
+import { capital } from '../words.ts'
 import { ActionButton, Button } from './button.tsx'
 import { type Choice, Options } from './form-fields.tsx'
 import { EmptyState } from './screen.tsx'
@@ -38,6 +39,14 @@ export function filterWords(
     return choice?.[1] ?? query[name]
   })
   return [...new Set(words)].filter(Boolean).join(', ')
+}
+
+/** By one of these values. */
+export function choiceOf(name: string, all: readonly string[]): Filter {
+  const choices = [...new Set(all)]
+    .filter((each) => each !== '')
+    .toSorted((a, b) => a.localeCompare(b))
+  return { name, label: capital(name), any: `All ${name}s`, choices }
 }
 
 interface FiltersProps {

@@ -8,33 +8,19 @@ import { now } from '../model/time.ts'
 
 const shownMs = 900_000
 
-const charts = [
-  {
-    name: 'requests',
-    title: 'Requests',
-    isRate: true,
-    format: (value: number) => `${short(value)}/s`,
-  },
-  { name: 'errors', title: 'Errors', isRate: true, format: (value: number) => `${short(value)}/s` },
-  {
-    name: 'latency',
-    title: 'Latency',
-    isRate: false,
-    format: (value: number) => `${short(value)} ms`,
-  },
-  {
-    name: 'memory',
-    title: 'Memory',
-    isRate: false,
-    format: (value: number) => `${short(value / 1024 ** 2)} MB`,
-  },
-  {
-    name: 'cpu',
-    title: 'Processor',
-    isRate: false,
-    format: (value: number) => `${short(value * 1000)} mCPU`,
-  },
-] as const
+/** By the names of their metrics: title, unit, and what the value is divided by. */
+const charts = Object.entries({
+  requests: ['Requests', '/s', 1],
+  errors: ['Errors', '/s', 1],
+  latency: ['Latency', ' ms', 1],
+  memory: ['Memory', ' MB', 1024 ** 2],
+  cpu: ['Processor', ' mCPU', 0.001],
+} as const).map(([name, [title, unit, by]]) => ({
+  name,
+  title,
+  isRate: unit === '/s',
+  format: (value: number) => `${short(value / by)}${unit}`,
+}))
 
 export function short(value: number): string {
   return value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 })

@@ -80,18 +80,8 @@ export function LogSearch({
       </span>
       {hasMore && (
         <>
-          <IconButton
-            icon="up"
-            label="Previous hit (N)"
-            title="Previous hit (N)"
-            onClick={() => step(-1)}
-          />
-          <IconButton
-            icon="down"
-            label="Next hit (n)"
-            title="Next hit (n)"
-            onClick={() => step(1)}
-          />
+          <IconButton icon="up" label="Previous hit (N)" onClick={() => step(-1)} />
+          <IconButton icon="down" label="Next hit (n)" onClick={() => step(1)} />
         </>
       )}
     </>

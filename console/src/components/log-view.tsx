@@ -81,7 +81,7 @@ export function LogView(props: LogViewProps) {
       <div class="log-tools row">
         {switches.map((one) => one && <Check key={one.children} {...one} />)}
         <LogSearch search={search} isOfAll={find !== undefined} />
-        <IconButton icon="download" label="Download" title="Download" onClick={download} />
+        <IconButton icon="download" label="Download" onClick={download} />
       </div>
       {startByte > 0 && !hasEarlier && (
         <p class="muted">The beginning of the output is no longer on this page.</p>

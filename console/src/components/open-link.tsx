@@ -15,7 +15,7 @@ export function useBalancers(application: string) {
   return useLive(
     '/applications/{application}/loadBalancers',
     { path: { application } },
-    { refresh: 'steady', events: 'infrastructure' },
+    { events: 'infrastructure' },
   )
 }
 

@@ -47,7 +47,7 @@ export function PipelineRow({
         <NameLink class="row-title" href={to.pipeline(application, id)} text={name} max={60} />
         {isDisabled && <span class="chip">disabled</span>}
         <FindingCounts findings={findings} href={to.editPipeline(application, id)} />
-        {note && <Name class="muted cut" text={note} max={80} />}
+        {note && <Name class="muted cut" text={note} />}
       </div>
       <RunStrip runs={runs ?? []} label={`Last runs of ${name}`} />
       <span class="grow last-run">

@@ -17,7 +17,7 @@ interface RecordPanelProps {
 
 export function RecordPanel({
   name,
-  title = <Name text={name} max={80} />,
+  title = <Name text={name} />,
   actions,
   facts,
   record,

@@ -77,7 +77,6 @@ function Run({
       <Name
         class={`muted ${without === 'pipeline' ? '' : 'narrow-only'}`}
         text={contentOf(run).join(' · ')}
-        max={80}
       />
       {cause !== undefined && (
         <p class="run-cause clamped">

@@ -17,6 +17,7 @@ import { user } from '../api/session.ts'
 import { useStandings } from '../api/standings.ts'
 import { search, searchPath, useActiveExecutions, useWaiting } from '../api/waiting.ts'
 import { type Execution, isWaiting, type Status, shortId, statusOf } from '../model/execution.ts'
+import { toWords } from '../model/names.ts'
 import { recents, useOf } from '../model/recent.ts'
 import { contentOf } from '../model/runs.ts'
 import { places } from '../places.ts'
@@ -339,51 +340,26 @@ function best(hits: readonly Hit[], wanted: string): readonly Hit[] {
 type Place = Record<'account' | 'region' | 'provider' | 'name' | 'cluster' | 'id', string>
 
 interface Kind {
-  readonly type: string
-  readonly title: string
   readonly icon: IconName
   /** Where its name stands. */
   readonly name: string
   readonly href: (application: string, place: Place) => string
 }
 
-const kinds: readonly Kind[] = [
-  { type: 'clusters', title: 'Clusters', icon: 'box', name: 'cluster', href: to.cluster },
-  {
-    type: 'serverGroups',
-    title: 'Server groups',
-    icon: 'box',
-    name: 'serverGroup',
-    href: to.serverGroup,
-  },
-  {
-    type: 'instances',
-    title: 'Instances',
-    icon: 'terminal',
-    name: 'instanceId',
-    href: to.instance,
-  },
-  {
-    type: 'loadBalancers',
-    title: 'Load balancers',
-    icon: 'balance',
-    name: 'loadBalancer',
-    href: toPlace('load-balancers'),
-  },
-  {
-    type: 'securityGroups',
-    title: 'Security groups',
-    icon: 'lock',
-    name: 'name',
-    href: toPlace('security-groups'),
-  },
-]
+/** By their types. */
+const kinds: Readonly<Record<string, Kind>> = {
+  clusters: { icon: 'box', name: 'cluster', href: to.cluster },
+  serverGroups: { icon: 'box', name: 'serverGroup', href: to.serverGroup },
+  instances: { icon: 'terminal', name: 'instanceId', href: to.instance },
+  loadBalancers: { icon: 'balance', name: 'loadBalancer', href: toPlace('load-balancers') },
+  securityGroups: { icon: 'lock', name: 'name', href: toPlace('security-groups') },
+}
 
 function toPlace(section: Parameters<typeof to.places>[0]): Kind['href'] {
   return (application, place) => to.place(section, application, place)
 }
 
-const types = kinds.map(({ type }) => type).join()
+const types = Object.keys(kinds).join()
 
 /** The infrastructure is asked after a pause in typing. */
 function useRemote(text: string): readonly HitGroup[] {
@@ -394,8 +370,8 @@ function useRemote(text: string): readonly HitGroup[] {
     if (q !== text) return []
     if (error !== undefined) return [{ title: 'Server groups', hits: [], failed: true }]
     const results = body?.flatMap((set) => set.results) ?? []
-    return kinds.map(({ type, title, ...kind }) => ({
-      title,
+    return Object.entries(kinds).map(([type, kind]) => ({
+      title: capital(toWords(type)),
       hits: results
         .filter((result) => result['type'] === type && scalarOf(result['application']))
         .map((one) => toHit(one, kind)),
@@ -432,10 +408,7 @@ function toRun(run: Execution): Hit {
   }
 }
 
-function toHit(
-  result: JsonObject,
-  { icon, name: nameKey, href }: Pick<Kind, 'icon' | 'name' | 'href'>,
-): Hit {
+function toHit(result: JsonObject, { icon, name: nameKey, href }: Kind): Hit {
   const [account, region, provider, name] = ['account', 'region', 'provider', nameKey].map(
     (key) => scalarOf(result[key]) ?? '',
   )

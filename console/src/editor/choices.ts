@@ -7,7 +7,7 @@ import {
   scalarOf,
   textsOf,
 } from '@fairlead/base/json/values.ts'
-import { client, type Schemas, unwrap } from '../api/client.ts'
+import { client, type Schemas } from '../api/client.ts'
 import {
   type CloudProvider,
   hasManifests,
@@ -219,7 +219,7 @@ let loaded: Promise<readonly ExpressionFunction[]> | undefined
 
 /** Functions of expressions, asked of the API once. Without an answer there are none, and the next completion asks again. */
 export function loadFunctions(): Promise<readonly ExpressionFunction[]> {
-  loaded ??= unwrap(client.GET('/capabilities/expressions')).then(({ functions }) => functions)
+  loaded ??= client.GET('/capabilities/expressions').then(({ functions }) => functions)
   return loaded.catch(() => {
     loaded = undefined
     return []

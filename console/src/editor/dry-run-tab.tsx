@@ -3,7 +3,7 @@
 import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { type ApiError, asApiError, client, unwrap } from '../api/client.ts'
+import { type ApiError, asApiError, client } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { Filters } from '../components/filter-field.tsx'
@@ -52,7 +52,7 @@ export function DryRunTab({ draft }: TabProps) {
         ]}
       />
       {id === undefined ? (
-        <Loaded live={runs} rows={4} icon="play" empty={none}>
+        <Loaded live={runs} icon="play" empty={none}>
           {() => null}
         </Loaded>
       ) : (
@@ -136,9 +136,10 @@ async function evaluateDraft(definition: JsonObject, types: StageTypes, run: Exe
         spelVersion: 'v4',
       } as const
       const params = { path: { id: run.id }, query }
-      const answer = await unwrap(
-        client.POST('/pipelines/{id}/evaluateVariables', { params, body: [...question.variables] }),
-      )
+      const answer = await client.POST('/pipelines/{id}/evaluateVariables', {
+        params,
+        body: [...question.variables],
+      })
       return { stage: withValues(stage, question, answer), notes: notesOf(stage, answer) }
     }),
   )
@@ -159,7 +160,7 @@ function PlanCheck({ draft }: TabProps) {
   const check = () =>
     act(`Check ${name}`, async () => {
       const body = { ...definition, name, application: draft.application, plan: true }
-      await unwrap(client.POST('/pipelines/start', { body }))
+      await client.POST('/pipelines/start', { body })
       setAccepted(definition)
     })
   return (

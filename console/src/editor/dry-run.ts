@@ -1,6 +1,6 @@
 /** A draft with its expressions evaluated by the results of a run: what is asked for each stage, and what the answers say. */
 import { type JsonObject, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
-import { isExpression } from './problems.ts'
+import { isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import { descriptionOf, type StageTypes, stagesBefore, titleOfStage, toNodes } from './stages.ts'
 
 type StageQuestion = NonNullable<ReturnType<typeof toQuestion>>

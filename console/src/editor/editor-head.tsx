@@ -57,7 +57,7 @@ export function Actions({
 }: TabProps & { run: string | undefined; onSave: () => void }) {
   const navigate = useNavigate()
   const { application } = draft
-  const denied = useDenial({ operation: saveOperation, application })
+  const denied = useDenial(saveOperation, application)
   const pipeline = draft.stored.value
   const isClean = pipeline !== undefined && !draft.isDirty.value
   const reason = denied ?? draft.readOnly.value
@@ -119,7 +119,6 @@ function Steps({ draft }: TabProps) {
         key={icon}
         icon={icon}
         label={label}
-        title={label}
         aria-disabled={isOff}
         onClick={() => draft[icon]()}
       />

@@ -62,12 +62,12 @@ function viewOf({ tab }: ScreenProps['query']) {
 export function EditPipeline({ params, query }: ScreenProps) {
   const { application = '', id = '' } = params
   // A stream would read it once more when it begins.
-  const live = useLive(definitionPath, { path: { application, pipelineName: id } }, 'steady')
+  const live = useLive(definitionPath, { path: { application, pipelineName: id } })
   const { body, error } = live
   const definition = body as JsonObject | undefined
   // What the editor reads as well is asked for at once.
   useLive('/capabilities/stageTypes', {}, 'open')
-  useDenial({ operation: saveOperation, application })
+  useDenial(saveOperation, application)
   useEffect(() => void viewOf(query).load(), [])
   const isRead = definition !== undefined
   const draft = useMemo(() => openDraft(application, id, definition), [application, id, isRead])
@@ -77,7 +77,7 @@ export function EditPipeline({ params, query }: ScreenProps) {
     <>
       <PageHead
         tab={`Edit ${id}`}
-        title={<Name text={id} max={80} />}
+        title={<Name text={id} />}
         crumbs={pipelineCrumbs(application)}
       />
       {error === undefined ? (
@@ -103,7 +103,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
     if (types !== undefined) draft.types.value = types as unknown as StageTypes
   }, [types])
   const newer = useNewer(draft, latest)
-  const denied = useDenial({ operation: saveOperation, application: draft.application })
+  const denied = useDenial(saveOperation, draft.application)
   const name = scalarOf(draft.definition.value['name']) ?? 'New pipeline'
   const view = viewOf(query)
   const isShown = useIsShown()
@@ -139,7 +139,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
     <>
       <PageHead
         tab={`Edit ${name}`}
-        title={<Name text={name} max={80} />}
+        title={<Name text={name} />}
         crumbs={pipelineCrumbs(draft.application)}
         state={<Changes draft={draft} />}
         actions={<Actions draft={draft} run={query['run']} onSave={() => void save()} />}

@@ -1,6 +1,7 @@
 /** Forms of the objects of a definition: parts made by hand, and fields by their description. */
 
 import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import { isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import { namesOf } from '@fairlead/model/stage-types/description.ts'
 import { labelOf } from '@fairlead/model/stage-types/labels.ts'
 import { type ComponentChildren, createContext, type FunctionComponent } from 'preact'
@@ -13,7 +14,6 @@ import type { Draft } from './draft.ts'
 import { type InputProps, inputOf, JsonInput, kindOf, switchedKinds, TextInput } from './inputs.tsx'
 import { ItemList, useFocus, useFold } from './item-list.tsx'
 import { isSamePath, isWithin, type Path, valueAt } from './json-path.ts'
-import { isExpression } from './problems.ts'
 import type { FieldDescription } from './stages.ts'
 import { FieldContext } from './suggest.tsx'
 

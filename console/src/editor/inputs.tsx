@@ -1,6 +1,7 @@
 /** Inputs for the kinds of values that definitions hold. Each takes a value and reports the next one; undefined removes it. */
 
 import { objectOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import type { AriaAttributes, FunctionComponent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { apiPath } from '../address.ts'
@@ -16,7 +17,6 @@ import { formatTimes, isTime, readersZone } from '../model/time.ts'
 import type { Choice } from './choices.ts'
 import { isSameValue } from './json-path.ts'
 import { Lazy, loadCodeEditor, loadText } from './lazy.tsx'
-import { isExpression } from './problems.ts'
 import type { FieldDescription } from './stages.ts'
 import { SuggestingText, useKeptText } from './suggest.tsx'
 

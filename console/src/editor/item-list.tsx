@@ -49,7 +49,7 @@ export function ItemList({ draft, path, kind }: ItemListProps) {
   }
   return (
     <div>
-      {items.length === 0 && empty !== undefined && <p class="quiet">{empty}</p>}
+      {items.length === 0 && empty !== undefined && <p class="muted">{empty}</p>}
       {/* Items have no identity but their place. */}
       {items.map((_, index) => (
         <ListItem key={index} draft={draft} path={path} kind={kind} items={items} index={index} />

@@ -54,7 +54,7 @@ interface BeginFormProps {
 }
 
 function BeginForm({ application, from, onBegun }: BeginFormProps) {
-  const denied = useDenial({ operation: saveOperation, application })
+  const denied = useDenial(saveOperation, application)
   const navigate = useNavigate()
   const [id, setId] = useState(from === undefined ? 'image' : 'copy')
   const [given, setGiven] = useState<Answers>(from === undefined ? {} : { original: from })

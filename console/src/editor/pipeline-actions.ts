@@ -2,7 +2,7 @@
 
 import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { to } from '../address.ts'
-import { client, unwrap } from '../api/client.ts'
+import { client } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import type { MenuItem } from '../components/menu.tsx'
@@ -53,7 +53,7 @@ export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
       application,
       idsToIndices: Object.fromEntries(next.map((each, index) => [each, index])),
     }
-    const send = () => unwrap(client.POST('/actions/pipelines/reorder', { body }))
+    const send = () => client.POST('/actions/pipelines/reorder', { body })
     return [
       item(label, icon, () =>
         act(`Move ${name}`, () => send().finally(() => refreshMatching(refreshes))),
@@ -125,11 +125,9 @@ function confirmDeletion(application: string, name: string, onDeleted?: () => vo
     ...(name.length <= 60 && showHidden(name) === name && { typed: name.trim() }),
     destructive: true,
     run: () =>
-      unwrap(
-        client.DELETE('/pipelines/{application}/{pipelineName}', {
-          params,
-        }),
-      ),
+      client.DELETE('/pipelines/{application}/{pipelineName}', {
+        params,
+      }),
     refreshes,
     onDone: () => onDeleted?.(),
   })

@@ -45,7 +45,3 @@ export function stageAt(definition: JsonObject, [list, index]: Path): string | u
     ? toNodes(definition)[index]?.key
     : undefined
 }
-
-export function isExpression(value: unknown): boolean {
-  return typeof value === 'string' && value.includes('${')
-}

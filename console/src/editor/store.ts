@@ -1,7 +1,7 @@
 /** Pipelines in the store: read, and written. */
 
 import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
-import { ApiError, asApiError, client, type Schemas, unwrap, warningsOf } from '../api/client.ts'
+import { ApiError, asApiError, calls, client, type Schemas, warningsOf } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { reportWarning } from '../components/notices.tsx'
 import { isSameDefinition } from './changes.ts'
@@ -12,9 +12,9 @@ export const definitionPath = '/applications/{application}/pipelineConfigs/{pipe
 
 /** @throws {ApiError} */
 export async function readDefinition(application: string, id: string): Promise<JsonObject> {
-  return (await unwrap(
-    client.GET(definitionPath, { params: { path: { application, pipelineName: id } } }),
-  )) as JsonObject
+  return (await client.GET(definitionPath, {
+    params: { path: { application, pipelineName: id } },
+  })) as JsonObject
 }
 
 /** Creates or overwrites a pipeline, and shows what the server warns of; with `updateTs`, unless the stored one is newer. @throws {ApiError} */
@@ -27,7 +27,7 @@ export async function sendDefinition(definition: JsonObject): Promise<void> {
     })
   const query = { staleCheck: true }
   const body = definition as Schemas['Pipeline']
-  const warnings = await warningsOf(client.POST('/pipelines', { params: { query }, body }))
+  const warnings = await warningsOf(calls.POST('/pipelines', { params: { query }, body }))
   reportWarning(
     `${scalarOf(definition['name']) ?? 'The pipeline'} is saved, with warnings`,
     warnings,
@@ -39,12 +39,12 @@ export async function judgeDraft(draft: Draft): Promise<void> {
   const { application, definition, findings } = draft
   const asked = definition.peek()
   if (asked === draft.judged) return
-  const found = await unwrap(
-    client.POST('/applications/{application}/findings', {
+  const found = await client
+    .POST('/applications/{application}/findings', {
       params: { path: { application } },
       body: asked as Schemas['Pipeline'],
-    }),
-  ).catch(() => undefined)
+    })
+    .catch(() => undefined)
   if (found === undefined || definition.peek() !== asked) return
   draft.judged = asked
   findings.value = found.map((finding) => toProblem(finding, asked))
@@ -52,7 +52,7 @@ export async function judgeDraft(draft: Draft): Promise<void> {
 
 /** Takes over what the pipeline holds back; what this user may not release stays held, and a warning says so. @throws {ApiError} */
 export async function releaseHeld(name: string, id: string): Promise<void> {
-  const held = await unwrap(client.PUT('/pipelines/{id}/release', { params: { path: { id } } }))
+  const held = await client.PUT('/pipelines/{id}/release', { params: { path: { id } } })
   refreshMatching('/findings')
   reportWarning(
     `${name} is released in part`,

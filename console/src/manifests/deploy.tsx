@@ -3,7 +3,7 @@
 import { fieldAt, type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
 import { type Change, objectKey, submitTask } from '../api/actions.ts'
-import { ApiError, client, unwrap } from '../api/client.ts'
+import { ApiError, client } from '../api/client.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
 import { PendingChip } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
@@ -45,7 +45,7 @@ export function editManifest({ application, provider, place }: ActedObject): voi
   const title = `Edit ${place.name}`
   act(title, async () => {
     const [view, yaml] = await Promise.all([
-      unwrap(client.GET(manifestPath, { params: { path: pathOf(place) } })),
+      client.GET(manifestPath, { params: { path: pathOf(place) } }),
       loadText(),
     ])
     const text = yaml.writeDocuments([toEditable(view)])
@@ -63,7 +63,7 @@ export function editManifest({ application, provider, place }: ActedObject): voi
 
 export function DeployButton({ application }: { application: string }) {
   const accounts = useManifestAccounts()
-  const reason = useDenial({ operation: changeOperation, application })
+  const reason = useDenial(changeOperation, application)
   const [first] = accounts
   if (first === undefined) return null
   const title = 'Deploy manifests'
@@ -97,7 +97,7 @@ function EditDialog(draft: Draft) {
   const run = async () => {
     const manifests = await readManifests(text)
     const plan = toPlan(
-      await unwrap(client.POST('/manifests/plan', { body: { account, application, manifests } })),
+      await client.POST('/manifests/plan', { body: { account, application, manifests } }),
     )
     const names = manifests.map(
       (manifest) => scalarOf(fieldAt(manifest, 'metadata', 'name')) ?? scalarOf(manifest['kind']),

@@ -116,7 +116,7 @@ function Comparison({ before, after }: { before: Revision; after: Revision }) {
   return (
     <Panel title={title}>
       {values === undefined && <Loading rows={3} />}
-      {values?.length === 0 && <p class="quiet">Both have the same pod template.</p>}
+      {values?.length === 0 && <p class="muted">Both have the same pod template.</p>}
       {values?.[0] && <Difference heads={heads} label={title} values={values} />}
     </Panel>
   )

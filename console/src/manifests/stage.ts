@@ -8,11 +8,12 @@ import {
   textsOf,
 } from '@fairlead/base/json/values.ts'
 import type { Stage } from '../model/execution.ts'
+import { accountIn } from '../model/stage-output.ts'
 import { lowerFirst, type ObjectPlace, placeIn, toFullName } from './object.ts'
 
 /** By namespace as the stage lists them, else those that it deployed, else the one that it acts on; and pods of its job. */
 export function objectsOfStage({ context, outputs }: Stage): readonly ObjectPlace[] {
-  const account = scalarOf(context['account']) ?? scalarOf(context['credentials']) ?? ''
+  const account = accountIn(context) ?? ''
   const place = (name: string, location: unknown) => ({
     account,
     location: scalarOf(location) ?? '',

@@ -186,7 +186,7 @@ function PodRows({ object: { application, place, groups } }: { object: ShownObje
   )
   return (
     <Panel title="Pods" count={pods.length} flush={pods.length > 0}>
-      {pods.length === 0 ? <p class="quiet">It has no pods.</p> : list}
+      {pods.length === 0 ? <p class="muted">It has no pods.</p> : list}
     </Panel>
   )
 }
@@ -222,7 +222,7 @@ function Serves({ object: { application, place } }: { object: ShownObject }) {
   return (
     <Panel title="Sends traffic to" count={groups.length}>
       {groups.length === 0 && (
-        <p class="quiet">No workload is selected, so it sends traffic to none.</p>
+        <p class="muted">No workload is selected, so it sends traffic to none.</p>
       )}
       <ul class="bullets">
         {groups.map(({ name, instances, isDisabled }) => {

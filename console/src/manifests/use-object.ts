@@ -2,7 +2,7 @@
 
 import { numberOf, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { objectKey, pendingOf } from '../api/actions.ts'
-import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
+import { hasManifests, useAccounts, useCloudProviders } from '../api/cloud-providers.ts'
 import { type Live, useLive } from '../api/live.ts'
 import { useServerGroups } from '../api/pipelines.ts'
 import { isEnabled, loadBalancersOf, type ServerGroup } from '../model/server-groups.ts'
@@ -112,8 +112,7 @@ export function useShownObject(
 /** Accounts whose providers have manifests. */
 export function useManifestAccounts() {
   const providers = useCloudProviders()
-  const { body = [] } = useLive('/credentials', { query: { expand: true } }, 'slow')
-
+  const { body = [] } = useAccounts()
   return body.flatMap(({ name, cloudProvider, type, unreachable }) => {
     const provider = cloudProvider ?? type
     const { since, reason } = objectOf(unreachable)

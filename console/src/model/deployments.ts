@@ -1,6 +1,6 @@
 /** Version of an application that an environment runs, and how environments differ. */
 
-import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { meansSame } from '@fairlead/model/environments/order.ts'
 import { runningOf, toGroup } from '@fairlead/model/environments/running.ts'
 import type { components } from '../api/schema.d.ts'
@@ -8,6 +8,7 @@ import { isKind } from '../manifests/object.ts'
 import { splitList } from './names.ts'
 import type { Environments } from './run-deployments.ts'
 import { accountOf, clusterOf, type ServerGroup } from './server-groups.ts'
+import { accountIn } from './stage-output.ts'
 
 type Schemas = components['schemas']
 export type Pipeline = Schemas['Pipeline']
@@ -144,10 +145,6 @@ export function targetsOf({ stages }: Pick<Pipeline, 'stages'>): readonly JsonOb
   return objectsOf(stages)
     .filter(({ type }) => type === 'deploy' || type === 'deployManifest')
     .flatMap((stage) => (stage['type'] === 'deploy' ? objectsOf(stage['clusters']) : [stage]))
-}
-
-export function accountIn({ account, credentials }: JsonObject): string | undefined {
-  return scalarOf(account) ?? scalarOf(credentials)
 }
 
 /** Environments to which a pipeline deploys, in the order of its stages. */

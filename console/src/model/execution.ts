@@ -171,31 +171,33 @@ export interface Status {
   readonly word: string
 }
 
-const ofExecutions: Readonly<Record<string, Status>> = {
-  SUCCEEDED: { kind: 'succeeded', word: 'succeeded' },
-  RUNNING: { kind: 'running', word: 'running' },
-  TERMINAL: { kind: 'failed', word: 'failed' },
-  FAILED_CONTINUE: { kind: 'warning', word: 'failed, went on' },
-  STOPPED: { kind: 'warning', word: 'stopped' },
-  PAUSED: { kind: 'paused', word: 'paused' },
-  SUSPENDED: { kind: 'paused', word: 'suspended' },
-  NOT_STARTED: { kind: 'queued', word: 'not started' },
-  BUFFERED: { kind: 'queued', word: 'queued' },
-  REDIRECT: { kind: 'running', word: 'running' },
-  SKIPPED: { kind: 'skipped', word: 'skipped' },
-  CANCELED: { kind: 'cancelled', word: 'cancelled' },
+type Statuses = Readonly<Record<string, readonly [kind: Kind, word: string]>>
+
+const ofExecutions: Statuses = {
+  SUCCEEDED: ['succeeded', 'succeeded'],
+  RUNNING: ['running', 'running'],
+  TERMINAL: ['failed', 'failed'],
+  FAILED_CONTINUE: ['warning', 'failed, went on'],
+  STOPPED: ['warning', 'stopped'],
+  PAUSED: ['paused', 'paused'],
+  SUSPENDED: ['paused', 'suspended'],
+  NOT_STARTED: ['queued', 'not started'],
+  BUFFERED: ['queued', 'queued'],
+  REDIRECT: ['running', 'running'],
+  SKIPPED: ['skipped', 'skipped'],
+  CANCELED: ['cancelled', 'cancelled'],
 }
 
-const ofInstances: Readonly<Record<string, Status>> = {
-  Up: { kind: 'succeeded', word: 'up' },
-  Down: { kind: 'failed', word: 'down' },
-  Failed: { kind: 'failed', word: 'failed' },
-  Starting: { kind: 'running', word: 'starting' },
-  Running: { kind: 'running', word: 'running' },
-  OutOfService: { kind: 'disabled', word: 'out of service' },
-  Draining: { kind: 'disabled', word: 'draining' },
-  Succeeded: { kind: 'succeeded', word: 'succeeded' },
-  Unknown: { kind: 'unknown', word: 'unknown' },
+const ofInstances: Statuses = {
+  Up: ['succeeded', 'up'],
+  Down: ['failed', 'down'],
+  Failed: ['failed', 'failed'],
+  Starting: ['running', 'starting'],
+  Running: ['running', 'running'],
+  OutOfService: ['disabled', 'out of service'],
+  Draining: ['disabled', 'draining'],
+  Succeeded: ['succeeded', 'succeeded'],
+  Unknown: ['unknown', 'unknown'],
 }
 
 /** States by which lists are filtered, with their words. */
@@ -209,11 +211,16 @@ export const mainStates = [
 export const waitingForJudgment: Status = { kind: 'waiting', word: 'waiting for judgment' }
 
 export function executionStatus(status: string | undefined): Status {
-  return ofExecutions[status ?? ''] ?? { kind: 'unknown', word: status ?? 'unknown' }
+  return statusIn(ofExecutions, status)
 }
 
 export function instanceStatus(health: string | null | undefined): Status {
-  return ofInstances[health ?? ''] ?? { kind: 'unknown', word: health ?? 'unknown' }
+  return statusIn(ofInstances, health)
+}
+
+function statusIn(statuses: Statuses, name: string | null | undefined): Status {
+  const [kind, word] = statuses[name ?? ''] ?? ['unknown', name ?? 'unknown']
+  return { kind, word }
 }
 
 const ended = new Set([

@@ -10,7 +10,8 @@ import {
 } from '@fairlead/base/json/values.ts'
 import { imagesIn } from '@fairlead/model/environments/images.ts'
 import type { components } from '../api/schema.d.ts'
-import { accountIn, targetsOf } from './deployments.ts'
+import { targetsOf } from './deployments.ts'
+import { accountIn } from './stage-output.ts'
 
 type Schemas = components['schemas']
 

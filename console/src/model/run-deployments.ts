@@ -4,6 +4,7 @@ import { scalarOf } from '@fairlead/base/json/values.ts'
 import { imageOfStage, imagesIn } from '@fairlead/model/environments/images.ts'
 import type { components } from '../api/schema.d.ts'
 import type { Execution } from './execution.ts'
+import { accountIn } from './stage-output.ts'
 
 /** The environment of each account: its field, else its name. */
 export type Environments = ReadonlyMap<string, string>
@@ -19,7 +20,7 @@ export function toEnvironments(
 /** What a run has put where: an image, or the name of a manifest's object, and accounts. */
 export function deploymentsOf({ stages }: Execution) {
   const found = stages.flatMap(({ type, status, context, outputs }) => {
-    const account = scalarOf(context['account']) ?? scalarOf(context['credentials'])
+    const account = accountIn(context)
     if (status !== 'SUCCEEDED' || account === undefined) return []
     if (type === 'deployManifest')
       return imagesIn(outputs['manifests'] ?? context['manifests']).map((image) => ({

@@ -72,7 +72,7 @@ function answerOf({ webhook }: JsonObject): string | undefined {
 function programOf(context: JsonObject): Program | undefined {
   const status = objectOf(context['jobStatus'])
   const provider = scalarOf(context['cloudProvider'])
-  const account = scalarOf(status['account']) ?? accountOf(context) ?? ''
+  const account = scalarOf(status['account']) ?? accountIn(context) ?? ''
   const pod = scalarOf(objectsOf(status['pods']).at(-1)?.['name'])
   if (pod !== undefined)
     return { account, region: scalarOf(status['location']) ?? '', id: `pod ${pod}`, provider }
@@ -81,14 +81,14 @@ function programOf(context: JsonObject): Program | undefined {
   return id === undefined ? undefined : { account, region, id, provider }
 }
 
-export function accountOf(context: JsonObject): string | undefined {
+export function accountIn(context: JsonObject): string | undefined {
   return scalarOf(context['account']) ?? scalarOf(context['credentials'])
 }
 
 /** Where a stage or a job works, as far as it says so. */
 export function placeOf(context: JsonObject): Place | undefined {
   const [account, region] = [
-    accountOf(context),
+    accountIn(context),
     scalarOf(context['region']) ?? textsOf(context['regions'])[0],
   ]
   return account === undefined || region === undefined ? undefined : { account, region }
@@ -97,7 +97,7 @@ export function placeOf(context: JsonObject): Place | undefined {
 /** Server groups that stages have created. */
 export function deployedBy(stages: readonly Stage[]): readonly GroupPlace[] {
   const found = stages.flatMap(({ context }) => {
-    const account = accountOf(context)
+    const account = accountIn(context)
     const groups =
       account === undefined ? [] : Object.entries(objectOf(context['deploy.server.groups']))
     return groups.flatMap(([region, names]) =>

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { type ScreenProps, to, useNavigate } from '../address.ts'
-import { client, type Schemas, unwrap } from '../api/client.ts'
+import { client, type Schemas } from '../api/client.ts'
 import { refreshAll, useLive } from '../api/live.ts'
 import { changeOperation, readOperation, saveOperation, startOperation } from '../api/rights.ts'
 import { user } from '../api/session.ts'
@@ -100,7 +100,7 @@ function readRolesAgain(): void {
       'Fairlead reads its sources of roles again. Changed roles apply from the next request on.',
     action: 'Read roles again',
     run: async () => {
-      await unwrap(client.POST('/auth/roles/sync', {}))
+      await client.POST('/auth/roles/sync', {})
       refreshAll()
     },
   })

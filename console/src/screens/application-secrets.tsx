@@ -1,5 +1,5 @@
 /** Secrets of an application: names and versions, new values, what uses them; values are never shown. */
-import { client, type Schemas, unwrap } from '../api/client.ts'
+import { client, type Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
@@ -120,7 +120,7 @@ function setSecret(application: string, secret?: Secret): void {
         params,
         body,
       })
-      const { isMasked } = await unwrap(call)
+      const { isMasked } = await call
       if (!isMasked)
         reportWarning(
           `${name} is set`,
@@ -140,11 +140,9 @@ function deleteSecret(application: string, { name }: Secret): void {
     typed: name,
     note: () => <SecretUses application={application} name={name} />,
     run: () =>
-      unwrap(
-        client.DELETE('/applications/{application}/secrets/{name}', {
-          params,
-        }),
-      ),
+      client.DELETE('/applications/{application}/secrets/{name}', {
+        params,
+      }),
     refreshes,
   })
 }
@@ -170,15 +168,14 @@ function SecretUses({ application, name }: { application: string; name: string }
           {running.length + uses.length === 0 && <li>This secret has not been used yet.</li>}
           {running.map(({ place, version, count, isCurrent }) => (
             <li key={`${place} ${version}`}>
-              <Name text={place} max={80} />{' '}
+              <Name text={place} />{' '}
               {`version ${version}, in use now by ${plural(count, 'instance')}`}{' '}
               {!isCurrent && <span class="chip">old version</span>}
             </li>
           ))}
           {uses.slice(0, 20).map(({ place, version, user, lastTime }) => (
             <li key={`${place} ${version} ${user}`}>
-              <Name text={place} max={80} /> {`version ${version}, as ${user},`}{' '}
-              <Time at={lastTime} />
+              <Name text={place} /> {`version ${version}, as ${user},`} <Time at={lastTime} />
             </li>
           ))}
         </ul>

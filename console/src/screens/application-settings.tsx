@@ -6,7 +6,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { ScreenProps } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
-import { client, warningsOf } from '../api/client.ts'
+import { calls, warningsOf } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { useAttributes } from '../api/pipelines.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
@@ -41,7 +41,7 @@ import {
 export function ApplicationSettings({ params: { application = '' } }: ScreenProps) {
   const { attributes, notifications } = useStored(application)
   const edits = useSignal<Edits>({})
-  const denied = useDenial({ operation: changeOperation, application })
+  const denied = useDenial(changeOperation, application)
   useLeaveGuard({
     isNeeded: () => countOf(edits.peek()) > 0,
     loss: () =>
@@ -230,7 +230,7 @@ async function saveAttributes(
 /** @throws {ApiError} */
 async function saveNotifications(application: string, body: JsonObject): Promise<void> {
   const params = { path: { type: 'application', application } }
-  const call = client.POST('/notifications/{type}/{application}', {
+  const call = calls.POST('/notifications/{type}/{application}', {
     params,
     body,
   })

@@ -7,7 +7,7 @@ import { Button } from '../components/button.tsx'
 import { HealthText, type Landscape, Unread, useLandscape } from '../components/deployed.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { ApplicationTable, EnvironmentMatrix } from '../components/environment-matrix.tsx'
-import { Filters } from '../components/filter-field.tsx'
+import { choiceOf, Filters } from '../components/filter-field.tsx'
 import { Loaded, PageHead } from '../components/screen.tsx'
 import { Name, StatusMark, Time } from '../components/text.tsx'
 import type { Deployed } from '../model/deployments.ts'
@@ -89,7 +89,6 @@ function List({ applications, landscape, query: { q = '', account = '', sort = '
       .toSorted((a, b) => ownerOf(a).localeCompare(ownerOf(b)) || a.name.localeCompare(b.name))
   }, [applications, q, account, sort])
   const runs = useMemo(() => toRunBatches(shown, landscape), [shown, landscape])
-  const accounts = [...new Set(applications.flatMap(accountsOf))].toSorted()
   const versions = (found: ReadonlyMap<string, Deployed>, application: string) => (
     <span class="versions">
       {landscape.names
@@ -106,7 +105,7 @@ function List({ applications, landscape, query: { q = '', account = '', sort = '
     <Filters
       filters={[
         { name: 'q', label: 'Filter' },
-        { name: 'account', label: 'Account', any: 'All accounts', choices: accounts },
+        choiceOf('account', applications.flatMap(accountsOf)),
       ]}
       noMatch={shown.length === 0 ? noMatch : undefined}
     >

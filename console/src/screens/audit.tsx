@@ -3,7 +3,7 @@ import type { TargetedSubmitEvent } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { formatQuery, type ScreenProps, to } from '../address.ts'
-import { client, type Schemas, unwrap } from '../api/client.ts'
+import { client, type Schemas } from '../api/client.ts'
 import { type ReadParameters, useLive } from '../api/live.ts'
 import { usePipelines } from '../api/pipelines.ts'
 import { Beside } from '../components/beside.tsx'
@@ -229,7 +229,7 @@ async function exportEvents(wanted: Wanted): Promise<void> {
   let cursor: string | undefined
   do {
     const query = { ...wanted, limit: 1000, ...(cursor && { cursor }) }
-    const page = await unwrap(client.GET('/audit/events', { params: { query } }))
+    const page = await client.GET('/audit/events', { params: { query } })
     events.push(...page.events)
     cursor = page.next
   } while (cursor !== undefined && events.length < maxExported)
@@ -297,7 +297,7 @@ function Verified({
       </Banner>
       {last !== undefined && (
         <>
-          <p class="quiet">
+          <p class="muted">
             Keep the newest hash elsewhere: with it the next verification also detects a rewritten
             log.
           </p>

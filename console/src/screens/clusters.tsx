@@ -6,11 +6,11 @@ import { useEffect } from 'preact/hooks'
 import { type ScreenProps, to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
-import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
+import { useCloudProviders, useHasManifests } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { useAttributes, useServerGroups } from '../api/pipelines.ts'
 import { BesideScreens } from '../components/beside.tsx'
-import { type Filter, Filters, filterWords } from '../components/filter-field.tsx'
+import { choiceOf, type Filter, Filters, filterWords } from '../components/filter-field.tsx'
 import { OpenLinks, useBalancers } from '../components/open-link.tsx'
 import {
   ApplicationHead,
@@ -44,7 +44,7 @@ import {
   versionIn,
 } from '../model/server-groups.ts'
 import { thisMinute } from '../model/time.ts'
-import { capital, plural, showing } from '../words.ts'
+import { plural, showing } from '../words.ts'
 import { GroupLine } from './group-line.tsx'
 import { FlowDetails, ReleaseFlow } from './release-flow.tsx'
 import {
@@ -223,13 +223,6 @@ function largeList(all: ReturnType<typeof toClusterNames>, query: ScreenProps['q
   }
 }
 
-function choiceOf(name: string, all: readonly string[]): Filter {
-  const choices = [...new Set(all)]
-    .filter((each) => each !== '')
-    .toSorted((a, b) => a.localeCompare(b))
-  return { name, label: capital(name), any: `All ${name}s`, choices }
-}
-
 const rowHeight = 45
 /** Height with the distance to the next one. */
 const clusterHead = 62
@@ -327,10 +320,7 @@ function ClusterCard(
   const fronts = balancers.filter(
     (balancer) => balancer.account === account && names.has(balancer.name ?? ''),
   )
-  const isOfManifests = hasManifests(
-    useCloudProviders(),
-    groups[0]?.cloudProvider ?? groups[0]?.type,
-  )
+  const isOfManifests = useHasManifests(groups[0]?.cloudProvider ?? groups[0]?.type)
   const isAlone = by !== 'cluster'
   const regions = isAlone ? [] : [...Map.groupBy(groups, ({ region }) => region)]
   return (
@@ -462,7 +452,7 @@ export function ClusterScreen({ params, query }: ScreenProps) {
         <p class="muted">{`Cluster, ${account}`}</p>
       </PageHead>
       <BesideScreens application={application} query={query}>
-        <Loaded live={live} rows={4} empty={none}>
+        <Loaded live={live} empty={none}>
           {(groups) =>
             toClusters(groups).map((cluster) => (
               <ClusterCard

@@ -110,7 +110,7 @@ function Both({ older, newer, base }: BothProps & { readonly base: string }) {
         </div>
         <Panel title="What changed" count={changes.length}>
           {changes.length === 0 && (
-            <p class="quiet">Nothing: input, definition, stages and durations are the same.</p>
+            <p class="muted">Nothing: input, definition, stages and durations are the same.</p>
           )}
           <ChangeList changes={changes} />
         </Panel>

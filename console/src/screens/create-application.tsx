@@ -20,9 +20,7 @@ export function CreateApplication() {
   const [email, description] = [values.email.trim(), values.description.trim()]
   const isNamed = /^[a-z][a-z0-9-]*$/.test(name)
   const asked = useSettled(isNamed ? name : '', 250)
-  const denied = useDenial(
-    asked === '' ? undefined : { operation: taskOperation, application: asked },
-  )
+  const denied = useDenial(taskOperation, asked || undefined)
   const create = () => {
     const given = {
       ...(description !== '' && { description }),

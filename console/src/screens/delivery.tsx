@@ -28,7 +28,7 @@ export function DeliveryDetails({ application }: { application: string }) {
       <Figures application={application} />
       <Year application={application} />
       <Panel title="Canary analyses" flush>
-        <Loaded live={analyses} rows={4} icon="graph" empty="No canary was analysed.">
+        <Loaded live={analyses} icon="graph" empty="No canary was analysed.">
           {(found) => (
             <DataTable
               label="Canary analyses"
@@ -39,7 +39,7 @@ export function DeliveryDetails({ application }: { application: string }) {
           )}
         </Loaded>
       </Panel>
-      <p class="quiet">
+      <p class="muted">
         {names !== undefined &&
           (names === ''
             ? 'No canary configuration names this application.'
@@ -57,7 +57,7 @@ function Figures({ application }: { application: string }) {
   )
   return (
     <Panel title="The last 30 days">
-      <Loaded live={live} rows={4}>
+      <Loaded live={live}>
         {({ figures }) => (
           <KeyValue
             look="numbers"

@@ -101,7 +101,7 @@ function OfPlace({ application, type, place, fields }: JobProps) {
     isBalancer ? undefined : parameters,
     'open',
   )
-  const denied = useDenial({ operation: changeOperation, application, account: place.account })
+  const denied = useDenial(changeOperation, application, place.account)
   const { body: found } = balancers
   const { body: group, error } = groups
   const isGone = found?.length === 0 || error?.status === 404

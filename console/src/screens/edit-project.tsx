@@ -4,7 +4,7 @@ import { type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
 import { to, useNavigate } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
-import { ApiError, client, type Schemas, unwrap } from '../api/client.ts'
+import { ApiError, client, type Schemas } from '../api/client.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
@@ -127,9 +127,7 @@ async function saveProject(
 
 /** A project is stored as a whole: what another user has changed meanwhile would be lost. @throws {ApiError} */
 async function checkUnchanged({ id, name, updateTs }: Project): Promise<void> {
-  const stored = await unwrap(
-    client.GET('/projects/{id}', { params: { path: { id: id ?? name } } }),
-  )
+  const stored = await client.GET('/projects/{id}', { params: { path: { id: id ?? name } } })
   if (String(stored.updateTs) === String(updateTs)) return
   refreshMatching('/projects')
   throw new ApiError({

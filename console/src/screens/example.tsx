@@ -4,7 +4,7 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
 import { to, useNavigate } from '../address.ts'
 import { type Change, completeTask, objectKey } from '../api/actions.ts'
-import { client, unwrap } from '../api/client.ts'
+import { client } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
@@ -85,11 +85,11 @@ async function deploy(
   }
   const params = { path: { application } }
   const find = async () =>
-    (await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params }))).find(
+    (await client.GET('/applications/{application}/pipelineConfigs', { params })).find(
       (saved) => saved.name === name,
     )
   const known = await find()
-  if (known === undefined) await unwrap(client.POST('/pipelines', { body: definition as never }))
+  if (known === undefined) await client.POST('/pipelines', { body: definition as never })
   refreshMatching('/applications')
   return startPipeline(known ?? (await find()) ?? definition, { version: versions[0] }, false)
 }
@@ -220,21 +220,16 @@ function manifestsIn(namespace: string): readonly unknown[] {
 }
 
 async function upload(imagesPath: string, version: string): Promise<void> {
-  const call = client.PUT as (
-    path: string,
-    init: object,
-  ) => Promise<{ readonly response: Response; readonly error?: unknown }>
-  await unwrap(
-    call(`${imagesPath}/{name}/{version}`, {
-      params: { path: { name: application, version } },
-      headers: { 'Content-Type': 'application/x-tar' },
-      body: toTar({
-        'fairlead-image.yml': 'command: [node, server.mjs]\nready: { path: / }\n',
-        'server.mjs': program(version),
-      }),
-      bodySerializer: (body: unknown) => body,
+  const put = client.PUT as (path: string, init: object) => Promise<unknown>
+  await put(`${imagesPath}/{name}/{version}`, {
+    params: { path: { name: application, version } },
+    headers: { 'Content-Type': 'application/x-tar' },
+    body: toTar({
+      'fairlead-image.yml': 'command: [node, server.mjs]\nready: { path: / }\n',
+      'server.mjs': program(version),
     }),
-  )
+    bodySerializer: (body: unknown) => body,
+  })
 }
 
 function program(version: string): string {

@@ -2,7 +2,7 @@
 
 import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { to, useNavigate } from '../address.ts'
-import { client, unwrap } from '../api/client.ts'
+import { client } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { startOperation, useDenial } from '../api/rights.ts'
 import { confirm, type Question } from '../components/confirm-dialog.tsx'
@@ -22,7 +22,7 @@ import { deploymentsOf } from '../model/run-deployments.ts'
 /** The most wanted first. */
 export function useExecutionActions(execution: Execution): readonly MenuItem[] {
   const navigate = useNavigate()
-  const denied = useDenial({ operation: startOperation, application: execution.application })
+  const denied = useDenial(startOperation, execution.application)
   const { id, status, application } = execution
   const run = shortId(id)
   const failed = execution.stages.filter((stage) => isFailed(stage.status) && !stage.parentStageId)
@@ -51,7 +51,7 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
       typed: run,
       destructive: true,
       refreshes: '/executions',
-      run: () => unwrap(client.DELETE('/pipelines/{id}', call())),
+      run: () => client.DELETE('/pipelines/{id}', call()),
       onDone: () => navigate(to.pipelines(application)),
     }),
     ...offer(!isComplete(status), 'Cancel run', 'stop', denied, {
@@ -100,7 +100,7 @@ function linksOf(execution: Execution, denied: string | undefined): readonly Men
 }
 
 export function useStageActions(execution: Execution, stage: Stage): readonly MenuItem[] {
-  const denied = useDenial({ operation: startOperation, application: execution.application })
+  const denied = useDenial(startOperation, execution.application)
   const { id, application, pipelineConfigId } = execution
   const { type, status, context, parentStageId, refId } = stage
   const title = titleOf(stage)
@@ -177,11 +177,8 @@ function reasonOf({ reason }: JsonObject): string | undefined {
 }
 
 /** @throws {ApiError} */
-async function change(
-  { id }: Pick<Execution, 'id'>,
-  call: Promise<{ response: Response; error?: unknown }>,
-): Promise<void> {
-  await unwrap(call)
+async function change({ id }: Pick<Execution, 'id'>, call: Promise<unknown>): Promise<void> {
+  await call
   refreshMatching(id)
 }
 

@@ -41,7 +41,7 @@ export function Health() {
 
 /** A gateway that is not ready says so with an error status. */
 function Readiness() {
-  const live = useLive('/health/readiness', {}, 'steady')
+  const live = useLive('/health/readiness', {})
   const { body, error } = live
   const refused = error?.status === 503 ? (error.body as Schemas['Health'] | undefined) : undefined
   const health = refused?.status === undefined ? body : refused
@@ -165,7 +165,7 @@ function toRow(
             {guide !== undefined && <Copied text={guide} />}
           </p>
         )}
-        <p class="quiet">
+        <p class="muted">
           Tried: <Name text={tried} max={300} />
         </p>
       </div>

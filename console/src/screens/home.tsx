@@ -31,6 +31,7 @@ import {
   type Execution,
   failureOf,
   isWaiting,
+  newestFirst,
   progressOf,
   type Status,
   shortId,
@@ -119,17 +120,11 @@ export function Home({ query }: ScreenProps) {
 export function NotificationCentre() {
   const name = user.value?.username
   const { active, own, failed, succeeded } = useRuns(name, false)
-  const concerning = useLive(
-    searchPath,
-    name ? search({ concernsMe: true, size: 30 }) : undefined,
-    'steady',
-  )
+  const concerning = useLive(searchPath, name ? search({ concernsMe: true, size: 30 }) : undefined)
   const bodyOf = ({ body }: Runs) => body ?? []
-  const isLater = (one: Execution, other: Execution) =>
-    (other.buildTime ?? 0) - (one.buildTime ?? 0)
   // A run that ends between two reads is in both.
   const byId = new Map([own, failed, succeeded].flatMap(bodyOf).map((run) => [run.id, run]))
-  const begun = [...byId.values()].toSorted(isLater)
+  const begun = newestFirst([...byId.values()])
   const others = bodyOf(concerning).filter((run) => startedBy(run) !== name)
   return (
     <Dialog title="Notifications">
@@ -194,12 +189,8 @@ function useRuns(starter: string | undefined, onlyWaiting: boolean): Reads {
       refresh: 'live',
       isBusy: isAny,
     }),
-    failed: useLive(
-      searchPath,
-      wanted({ statuses: 'TERMINAL', triggerTimeStartBoundary: since }),
-      'steady',
-    ),
-    succeeded: useLive(searchPath, wanted({ statuses: 'SUCCEEDED', size: 30 }), 'steady'),
+    failed: useLive(searchPath, wanted({ statuses: 'TERMINAL', triggerTimeStartBoundary: since })),
+    succeeded: useLive(searchPath, wanted({ statuses: 'SUCCEEDED', size: 30 })),
   }
 }
 
@@ -244,7 +235,7 @@ function Block<Item extends { readonly id: string }>(props: BlockProps<Item>) {
       row={row}
     />
   )
-  const nothing = <p class="quiet">{none}</p>
+  const nothing = <p class="muted">{none}</p>
   return (
     <Panel title={title} count={count} flush={!!items?.length} actions={actions || undefined}>
       <Loaded live={live} rows={2} empty={nothing}>

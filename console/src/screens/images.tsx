@@ -93,7 +93,6 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
                   <NameLink
                     href={to.infrastructure('images', { ...query, image: idOf(one) })}
                     text={idOf(one)}
-                    max={80}
                   />
                 ),
               },
@@ -235,7 +234,7 @@ function BakeLog({ id }: { id: string }) {
     'open',
   )
   const { body, error } = live
-  if (error?.status === 404) return <p class="quiet">The log of this bake is no longer kept.</p>
+  if (error?.status === 404) return <p class="muted">The log of this bake is no longer kept.</p>
   return (
     <details open>
       <summary>Bake log</summary>

@@ -12,12 +12,11 @@ import { type ScreenProps, to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
 import {
-  hasManifests,
   providerOf,
   providersOf,
   regionsOf,
   useAccounts,
-  useCloudProviders,
+  useHasManifests,
 } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { type Action, PendingChip, useActions } from '../components/actions.tsx'
@@ -156,7 +155,7 @@ function BalancersOf({ provider, screen }: { provider: string; screen: ScreenPro
       empty={none}
       screen={screen}
       isBare
-      live={useLive('/loadBalancers', { query: { provider } }, 'steady')}
+      live={useLive('/loadBalancers', { query: { provider } })}
       rowsOf={(balancers) => balancers.flatMap((balancer) => placesOf(balancer, provider))}
       placeOf={(place) => place}
       columns={placeColumns((place) => to.infrastructure(section, place))}
@@ -179,11 +178,7 @@ function placesOf(balancer: unknown, provider: string): readonly Place[] {
 }
 
 function ChosenBalancer({ provider, ...path }: Place) {
-  const live = useLive(
-    '/loadBalancers/{account}/{region}/{name}',
-    { path, query: { provider } },
-    'steady',
-  )
+  const live = useLive('/loadBalancers/{account}/{region}/{name}', { path, query: { provider } })
   return (
     <Loaded live={live} icon="balance" empty={gone(path.name)}>
       {([balancer]) => balancer && <BalancerPanel balancer={balancer} />}
@@ -195,7 +190,7 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const place = placeOf(balancer)
   const { account, region, provider, name } = place
   const application = scalarOf(objectOf(balancer.moniker)['app'])
-  const isOfManifest = hasManifests(useCloudProviders(), provider)
+  const isOfManifest = useHasManifests(provider)
   const groups = objectsOf(balancer.serverGroups)
   const used = groups.flatMap((group) => scalarOf(group['name']) ?? [])
   const { target, interval } = objectOf(balancer['healthCheck'])
@@ -237,7 +232,7 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
       ]}
       record={balancer}
     >
-      {groups.length === 0 && <p class="quiet">No server group is attached.</p>}
+      {groups.length === 0 && <p class="muted">No server group is attached.</p>}
       <div class="who-serves">
         {groups.map((group) => (
           <Group
@@ -289,10 +284,10 @@ function Group({ group, ...part }: PartProps & { readonly group: JsonObject }) {
           text={name}
           max={50}
         />
-        {isDisabled && <p class="quiet">disabled: takes no traffic</p>}
+        {isDisabled && <p class="muted">disabled: takes no traffic</p>}
       </div>
       <ul>
-        {!isDisabled && rows.length === 0 && <li class="quiet">no instance</li>}
+        {!isDisabled && rows.length === 0 && <li class="muted">no instance</li>}
         {rows.map((instance) => (
           <InstanceRow key={scalarOf(instance['id'])} instance={instance} {...part} />
         ))}

@@ -1,7 +1,7 @@
 /** Where the user is signed in, and the end of it. */
 import { useEffect } from 'preact/hooks'
 import { to } from '../address.ts'
-import { client, type Schemas, unwrap } from '../api/client.ts'
+import { client, type Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { forgetUser, reportSignedIn } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
@@ -92,9 +92,7 @@ function end(login: Login): void {
     effect: `${browserOf(login)} at ${login.address ?? '–'} has to sign in again. API tokens stay valid.`,
     action: 'End login',
     run: () =>
-      unwrap(
-        client.DELETE('/auth/sessions/{id}', { params: { path: { id: login.id }, query: {} } }),
-      ),
+      client.DELETE('/auth/sessions/{id}', { params: { path: { id: login.id }, query: {} } }),
     refreshes,
   })
 }
@@ -103,7 +101,7 @@ function endOthers(): void {
   confirm({
     effect: 'Every other browser of yours has to sign in again. API tokens stay valid.',
     action: 'End all other logins',
-    run: () => unwrap(client.DELETE('/auth/sessions', { params: { query: {} } })),
+    run: () => client.DELETE('/auth/sessions', { params: { query: {} } }),
     refreshes,
   })
 }

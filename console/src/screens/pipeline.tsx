@@ -105,10 +105,10 @@ function Work({ application, pipeline: { id, name, stages, type }, runs: live }:
     <div class="stack">
       <Panel title="Stages" count={stages?.length || undefined}>
         {levels.length === 0 && type === 'templatedPipeline' && (
-          <p class="quiet">Its stages come from a template.</p>
+          <p class="muted">Its stages come from a template.</p>
         )}
         {levels.length === 0 && type !== 'templatedPipeline' && (
-          <p class="quiet">
+          <p class="muted">
             It has no stage yet. <a href={edit()}>Add the first one</a>.
           </p>
         )}
@@ -155,7 +155,7 @@ function About({ application, pipeline, pipelines, history }: PageProps) {
   return (
     <div class="stack">
       <Panel title="What starts it" actions={triggers.length > 0 && events}>
-        {triggers.length === 0 && <p class="quiet">It starts by hand only.</p>}
+        {triggers.length === 0 && <p class="muted">It starts by hand only.</p>}
         <Facts facts={triggers.map((trigger) => toTrigger(trigger, pipelines))} />
       </Panel>
       {parameters.length > 0 && (
@@ -164,7 +164,7 @@ function About({ application, pipeline, pipelines, history }: PageProps) {
         </Panel>
       )}
       <Panel title="Changes" actions={<a href={changes()}>All changes</a>}>
-        <Loaded live={history} rows={3} empty={<p class="quiet">No revision is kept.</p>}>
+        <Loaded live={history} rows={3} empty={<p class="muted">No revision is kept.</p>}>
           {(answer) => (
             <Facts
               facts={toRevisions(answer).map((revision) =>

@@ -57,7 +57,7 @@ export function Pipelines({ params, query }: ScreenProps) {
   const known = live.body
   const started = id === undefined ? undefined : findPipeline(known ?? [], id)
   useStartDialog(started, query)
-  const reason = useDenial({ operation: saveOperation, application })
+  const reason = useDenial(saveOperation, application)
   const href = to.newPipeline(application)
   const create = (
     <ActionButton action={{ label: 'Create pipeline', icon: 'plus', denied: reason, href }} />
@@ -221,7 +221,7 @@ export function PipelineButtons({
 }: PipelineButtonsProps) {
   const { name, id = name } = pipeline
   const denied = useStartDenial(pipeline)
-  const save = useDenial({ operation: saveOperation, application })
+  const save = useDenial(saveOperation, application)
   const start = (from?: string) => ({ denied, href: to.startPipeline(application, id, { from }) })
   const ofLast = (run: Execution): readonly MenuItem[] => [
     { label: 'Open the last run', icon: 'right', href: to.execution(run.id) },
@@ -261,7 +261,7 @@ function TriggerEvents({
   const outcome = Object.hasOwn(marks, chosen) ? (chosen as keyof typeof marks) : undefined
   const query = { ...(outcome && { outcome }), ...(pipeline && { pipeline }), limit: 50 }
   const parameters = chosen === '' ? undefined : { path: { application }, query }
-  const live = useLive('/applications/{application}/triggerEvents', parameters, 'steady')
+  const live = useLive('/applications/{application}/triggerEvents', parameters)
   if (chosen === '') return null
   const choices = pipelines.map(({ id, name }) => [id ?? name, name] as const)
   const none =
@@ -270,7 +270,7 @@ function TriggerEvents({
   const filter = <FilterField name="of" label="Of pipeline" any="Any pipeline" choices={choices} />
   return (
     <Panel title="Trigger events" flush actions={filter}>
-      <Loaded live={live} rows={4} icon="pipeline" empty={empty}>
+      <Loaded live={live} icon="pipeline" empty={empty}>
         {(events) => <StepRows steps={events.map(toRow)} />}
       </Loaded>
     </Panel>

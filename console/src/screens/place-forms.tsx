@@ -125,9 +125,7 @@ export function CreatePlace({
   form: PlaceForm
   application: string | undefined
 }) {
-  const reason = useDenial(
-    application === undefined ? undefined : { operation: changeOperation, application },
-  )
+  const reason = useDenial(changeOperation, application)
   const providers = useCloudProviders()
   const { noun } = forms[form]
   const isOffered =

@@ -4,7 +4,7 @@ import { type ScreenProps, to } from '../address.ts'
 import type { Live } from '../api/live.ts'
 import { Beside } from '../components/beside.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
-import { type Filter, Filters, NoMatch } from '../components/filter-field.tsx'
+import { choiceOf, type Filter, Filters, NoMatch } from '../components/filter-field.tsx'
 import { ApplicationHead, EmptyState, Loaded, PageHead } from '../components/screen.tsx'
 import { LinkTabs } from '../components/tabs.tsx'
 import { type IconName, NameLink } from '../components/text.tsx'
@@ -54,17 +54,8 @@ export function PlaceFilters({
 }) {
   const { keys, filters, clears } = choiceIn(screen)
   const ofPlaces = keys.map((key): Filter => {
-    const choices = [...new Set(places.flatMap((place) => place[key] || []))].toSorted((a, b) =>
-      a.localeCompare(b),
-    )
-    return {
-      name: key,
-      label: capital(key),
-      any: `All ${key}s`,
-      value: filters[key] ?? undefined,
-      choices,
-      clears,
-    }
+    const values = places.map((place) => place[key] ?? '')
+    return { ...choiceOf(key, values), value: filters[key] ?? undefined, clears }
   })
   return <Filters filters={[{ name: 'q', label: 'Filter' }, ...ofPlaces]} />
 }

@@ -48,7 +48,7 @@ export function InstanceScreen({ params }: ScreenProps) {
   const live = useLive(
     '/instances/{account}/{region}/{instanceId}',
     { path: { account, region, instanceId: id } },
-    { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
+    { events: applicationEvents(application, 'infrastructure') },
   )
   const gone = `There is no instance ${id}. It may have been replaced.`
   return (

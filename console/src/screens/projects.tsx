@@ -97,10 +97,8 @@ function Shown({ project, landscape }: ProjectProps) {
   const { applications, clusters } = partsOf(project)
   const target = {
     application: projectTasks,
-    account: undefined,
     name,
     object: objectKey('project', id),
-    place: {},
   }
   const remove = () =>
     startAction(target, {

@@ -292,7 +292,6 @@ function Column({ application, environment, groups, releases }: ColumnProps) {
           <NameLink
             href={failed.run ? to.execution(failed.run) : undefined}
             text={`${failed.version} ${failed.text}`}
-            max={80}
           />{' '}
           <Time at={failed.atMs} />
         </p>
@@ -385,7 +384,7 @@ function Between({ application, environment, promotion }: BetweenProps) {
         </p>
       )}
       {!isSame && !run && conditions.length === 0 && holds[0] && (
-        <Name class="muted" text={holds[0]} max={80} />
+        <Name class="muted" text={holds[0]} />
       )}
       {!isSame && (!run || run['judgment']) && (
         <Button kind="primary" small onClick={review}>
@@ -438,7 +437,7 @@ function Timeline({
                 ]
                   .filter(Boolean)
                   .join(', ')
-                const href = run ? to.execution(run) : task ? to.task(task) : undefined
+                const href = to.evidence('', { run, task })
                 return (
                   <a
                     key={`${atMs} ${version} ${kind}`}

@@ -12,7 +12,7 @@ export function ReleaseScreen({ params: { application = '', version = '' } }: Sc
   const live = useLive(
     '/applications/{application}/releases/{version}',
     { path: { application, version } },
-    { refresh: 'steady', events: 'executions' },
+    { events: 'executions' },
   )
   return (
     <Loaded live={live} title={version} rows={6} empty="There is no such release.">
@@ -64,19 +64,15 @@ export function ReleaseScreen({ params: { application = '', version = '' } }: Sc
     </Loaded>
   )
 
-  function toStep({ kind, atMs, text, state, user, comment, run, stage, task, analysis }: Event) {
-    const href = analysis
-      ? to.canary(application, analysis)
-      : run
-        ? to.execution(run, { stage: stage ?? undefined })
-        : task && to.task(task)
+  function toStep({ kind, atMs, text, state, user, comment, ...seen }: Event) {
+    const href = to.evidence(application, seen)
     return {
       key: `${atMs} ${kind} ${text}`,
       status: {
         kind: ({ good: 'succeeded', failed: 'failed', active: 'running' } as const)[state],
         word: state,
       },
-      title: <NameLink class="row-link" href={href || undefined} text={text} max={80} />,
+      title: <NameLink class="row-link" href={href} text={text} />,
       note: [user && `by ${user}`, comment].filter(Boolean).join(': '),
       action: <Time at={atMs} />,
     }

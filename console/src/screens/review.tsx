@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { to, useNavigate } from '../address.ts'
-import { ApiError, client, type Schemas, unwrap } from '../api/client.ts'
+import { ApiError, client, type Schemas } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { usePipelines } from '../api/pipelines.ts'
 import { startOperation, useDenial } from '../api/rights.ts'
@@ -37,7 +37,7 @@ export function openReview(subject: Subject): void {
 }
 
 function useReview({ application, ...query }: Subject) {
-  return useLive('/applications/{application}/review', { path: { application }, query }, 'steady')
+  return useLive('/applications/{application}/review', { path: { application }, query })
 }
 
 function ReviewDialog(subject: Subject) {
@@ -79,7 +79,7 @@ export function Judgment({
           waits for <Duration from={live.body?.judgment?.sinceMs} />
         </span>
       </h2>
-      <Loaded live={live} rows={4}>
+      <Loaded live={live}>
         {(review) => (
           <>
             <ReviewBody review={review} application={application} />
@@ -218,11 +218,7 @@ export function Conditions({
   return (
     <ul class="plain-list conditions">
       {conditions.map(({ type, state, text, untilMs, run, stage, analysis }) => {
-        const href = analysis
-          ? to.canary(application, analysis)
-          : run
-            ? to.execution(run, { stage: stage ?? undefined })
-            : undefined
+        const href = to.evidence(application, { analysis, run, stage })
         return (
           <li key={`${type} ${text}`} class="row">
             <StatusMark kind={kinds[state]} label={state} />
@@ -335,7 +331,7 @@ interface JudgeProps {
 /** The answer, with a comment that is kept with the run. */
 function Judge({ application, judgment, onDone }: JudgeProps) {
   const { name, instructions, inputs, roles } = judgment
-  const right = useDenial({ operation: startOperation, application })
+  const right = useDenial(startOperation, application)
   const judges = judgesOf(roles)
   const reason = right ?? (judges && `Only ${judges.join(' or ')} may judge this.`)
   const [input, setInput] = useState(inputs.length === 1 ? inputs[0] : undefined)
@@ -415,9 +411,9 @@ async function judge(
   changes: Schemas['StageUpdate'],
 ): Promise<void> {
   await patchStage({ id }, { id: stage }, changes)
-  const current = await unwrap(client.GET('/pipelines/{id}', { params: { path: { id } } })).catch(
-    () => undefined,
-  )
+  const current = await client
+    .GET('/pipelines/{id}', { params: { path: { id } } })
+    .catch(() => undefined)
   refreshMatching(id)
   const now = current?.stages.find((one) => one.id === stage)
   if (now?.status !== 'RUNNING' || now.context?.['judgmentStatus']) return

@@ -1,5 +1,5 @@
 /** Finds a server group to roll back, for the search. */
-import { client, unwrap } from '../api/client.ts'
+import { client } from '../api/client.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { accountOf, groupPlace, toRollBack, versionOf } from '../model/server-groups.ts'
 import { askRollBack } from './server-group-actions.tsx'
@@ -14,9 +14,9 @@ export async function chooseRollBack(
   accounts?: readonly string[],
 ): Promise<boolean> {
   const path = { applicationName: application }
-  const groups = await unwrap(
-    client.GET('/applications/{applicationName}/serverGroups', { params: { path } }),
-  ).catch(() => [])
+  const groups = await client
+    .GET('/applications/{applicationName}/serverGroups', { params: { path } })
+    .catch(() => [])
   const serving = toRollBack(groups).filter((group) => accounts?.includes(accountOf(group)) ?? true)
   const ask = (at: number) => serving[at] && askRollBack(serving[at], { application, groups })
   const choices = serving.map((group, at) => {

@@ -4,7 +4,7 @@ import type { Cause } from '@fairlead/base/causes/cause.ts'
 import { scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
-import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
+import { useHasManifests } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation } from '../api/rights.ts'
 import { ActionButton } from '../components/button.tsx'
@@ -136,7 +136,7 @@ function LastOutput({
   const [top, leaf] = [path[0] as Stage, path.at(-1) as Stage]
   const output = outputOf(path.toReversed())
   const provider = scalarOf(leaf.context['cloudProvider'])
-  const isOfManifests = hasManifests(useCloudProviders(), provider)
+  const isOfManifests = useHasManifests(provider)
   const [place] = deployedBy(path)
   const found = cause?.line === undefined ? undefined : cause
   const whole = output && {

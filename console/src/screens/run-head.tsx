@@ -4,7 +4,7 @@ import { objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/valu
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { to, useNavigate } from '../address.ts'
-import { client, unwrap } from '../api/client.ts'
+import { client } from '../api/client.ts'
 import { ActionButton, CopyButton, IconButton } from '../components/button.tsx'
 import { Menu } from '../components/menu.tsx'
 import { act, announcement } from '../components/notices.tsx'
@@ -39,7 +39,7 @@ export function RunHead({ execution }: { execution: Execution }) {
       tab={`${name} ${shortId(id)}: ${status.word}`}
       title={
         <>
-          <Name text={name} max={80} /> <span class="run-id">{shortId(id)}</span>
+          <Name text={name} /> <span class="run-id">{shortId(id)}</span>
         </>
       }
       crumbs={[...pipelineCrumbs(application), ...pipeline]}
@@ -82,15 +82,7 @@ function RunActions({ execution }: { execution: Execution }) {
         <span class="row tight">
           {siblings.map((sibling) => {
             const { icon, label } = sibling
-            return (
-              <IconButton
-                key={icon}
-                icon={icon}
-                label={label}
-                title={label}
-                onClick={() => goTo(sibling)}
-              />
-            )
+            return <IconButton key={icon} icon={icon} label={label} onClick={() => goTo(sibling)} />
           })}
         </span>
       )}
@@ -111,7 +103,7 @@ function goToSibling(
   const from = location.pathname
   act(label, async () => {
     const query = { pipelineConfigIds: pipelineConfigId, limit: 50, expand: false }
-    const runs = newestFirst(await unwrap(client.GET('/executions', { params: { query } })))
+    const runs = newestFirst(await client.GET('/executions', { params: { query } }))
     const at = runs.findIndex((run) => run.id === id)
     const next = at === -1 ? undefined : runs[at + step]
     if (next === undefined) announcement.value = none

@@ -49,14 +49,7 @@ export function Search({ query: { q = '', type } }: ScreenProps) {
                 <div class="run-row">
                   <HitText
                     hit={hit}
-                    link={
-                      <NameLink
-                        class="row-link row-title"
-                        href={hit.href}
-                        text={hit.label}
-                        max={80}
-                      />
-                    }
+                    link={<NameLink class="row-link row-title" href={hit.href} text={hit.label} />}
                   />
                 </div>
               )}

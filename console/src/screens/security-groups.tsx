@@ -94,7 +94,7 @@ function ChosenSecurityGroup({ provider, account, region, name }: ChosenPlace) {
             <Rules head="Outbound rules" rules={objectsOf(group.outboundRules)} />
           )}
           {textsOf(group['warnings']).map((text) => (
-            <p key={text} class="quiet">
+            <p key={text} class="muted">
               {text}
             </p>
           ))}
@@ -105,7 +105,7 @@ function ChosenSecurityGroup({ provider, account, region, name }: ChosenPlace) {
 }
 
 function Rules({ head, rules }: { head: string; rules: readonly JsonObject[] }) {
-  if (rules.length === 0) return <p class="quiet">No rule: nothing is accepted.</p>
+  if (rules.length === 0) return <p class="muted">No rule: nothing is accepted.</p>
   return (
     <DataTable
       label={head}

@@ -11,7 +11,7 @@ import { channels } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { useState } from 'preact/hooks'
 import { to, useNavigate } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
-import { client, unwrap } from '../api/client.ts'
+import { client } from '../api/client.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { usePipelines, useServerGroups } from '../api/pipelines.ts'
@@ -234,8 +234,9 @@ function SendTest({ application, denied, notification }: TabProps & { notificati
       params: { path: { type: 'application', application } },
       body: { type, address },
     }
-    const { delivered, reason = '' } = await unwrap(
-      client.POST('/notifications/{type}/{application}/test', message),
+    const { delivered, reason = '' } = await client.POST(
+      '/notifications/{type}/{application}/test',
+      message,
     )
     setResult(delivered ? 'The test was delivered.' : `The test was not delivered: ${reason}`)
   }
@@ -295,10 +296,8 @@ export function DeleteTab({ application, denied }: TabProps) {
   const effect = `Removes ${application}, its ${counted} and its permissions. Executions stay until they expire.`
   const target = {
     application,
-    account: undefined,
     name: application,
     object: objectKey('application', application),
-    place: {},
   }
   const remove = () =>
     startAction(target, {

@@ -9,7 +9,7 @@ import {
 } from '@fairlead/base/json/values.ts'
 import { to } from '../address.ts'
 import { urlOf } from '../api/client.ts'
-import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
+import { useHasManifests } from '../api/cloud-providers.ts'
 import { ActionButton } from '../components/button.tsx'
 import { RecordText } from '../components/record-panel.tsx'
 import { Panel } from '../components/screen.tsx'
@@ -44,7 +44,7 @@ import {
 import { stageWord } from '../model/names.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import {
-  accountOf,
+  accountIn,
   buildOf,
   deployedBy,
   type GroupPlace,
@@ -130,7 +130,7 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
   const reason = isExplained ? undefined : reasonOf(stage)
   const groups = deployedBy(all)
   const deployments = deploymentsOf(execution, stage)
-  const isOfManifests = hasManifests(useCloudProviders(), scalarOf(stage.context['cloudProvider']))
+  const isOfManifests = useHasManifests(scalarOf(stage.context['cloudProvider']))
   const actions = useStageActions(execution, stage)
   return (
     <>
@@ -213,7 +213,7 @@ function Facts({
         ],
         ['Judged by', type === 'manualJudgment' && !isWaiting(stage) && judge],
         ['Answer', text('judgmentInput')],
-        ['Account', accountOf(context)],
+        ['Account', accountIn(context)],
         ['Image', type === 'bake' && text('imageId')],
         ['Call', type === 'webhook' && [text('method'), text('url')].filter(Boolean).join(' ')],
         [
@@ -328,7 +328,7 @@ function NotUp({ application, group }: { application: string; group: GroupPlace 
       <h3 class="sub">Not up in {name} now</h3>
       <StepRows steps={rows} isBoxed />
       {instances.length > maxInstances && (
-        <p class="quiet">{showing(maxInstances, instances.length)}</p>
+        <p class="muted">{showing(maxInstances, instances.length)}</p>
       )}
     </>
   )
@@ -360,7 +360,7 @@ function Inner({ execution, inner }: Pick<StagePanelProps, 'execution' | 'inner'
 function Steps({ stage: { tasks, startTime: begun } }: Pick<StagePanelProps, 'stage'>) {
   if (tasks.length === 0) {
     return (
-      <p class="quiet">
+      <p class="muted">
         {begun ? 'Only its inner stages have steps.' : 'This stage has not begun.'}
       </p>
     )

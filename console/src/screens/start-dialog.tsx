@@ -3,7 +3,7 @@
 import { objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { to, useNavigate } from '../address.ts'
-import { ApiError, client, type Schemas, unwrap } from '../api/client.ts'
+import { ApiError, calls, client, type Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
 import { useStartDenial } from '../api/rights.ts'
@@ -311,13 +311,14 @@ export async function startPipeline(
     ...(artifacts.length > 0 && received),
   }
   const options = { params: { path }, body } as never
-  const answer: unknown = await unwrap(
-    client.POST('/pipelines/v2/{application}/{pipelineNameOrId}', options),
+  const answer: unknown = await client.POST(
+    '/pipelines/v2/{application}/{pipelineNameOrId}',
+    options,
   )
   const { ref, eventId } = objectOf(answer)
   const id = scalarOf(ref)?.split('/').at(-1) ?? scalarOf(eventId)
   for (let attempt = 0; id !== undefined && attempt < attempts; attempt++) {
-    const { data } = await client.GET('/executions', {
+    const { data } = await calls.GET('/executions', {
       params: { query: { executionIds: id, expand: false } },
     })
     if (data?.length) return id

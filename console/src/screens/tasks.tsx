@@ -3,7 +3,7 @@
 import { objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { failureOf, type Task } from '../api/actions.ts'
-import { client, unwrap } from '../api/client.ts'
+import { client } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'
 import { Banner, Button, IconButton } from '../components/button.tsx'
@@ -76,11 +76,11 @@ function Row({ task }: { task: Task }) {
   const { id, application, startTime, endTime, buildTime } = task
   const name = task.name ?? id
   const { kind, word } = executionStatus(task.status)
-  const denied = useDenial({ operation: changeOperation, application })
+  const denied = useDenial(changeOperation, application)
   return (
     <div class="run-row">
       <StatusMark kind={kind} label={word} />
-      <NameLink class="row-link row-title" href={to.task(id)} text={name} max={80} />
+      <NameLink class="row-link row-title" href={to.task(id)} text={name} />
       <span class="grow cut muted">
         {kind === 'failed' && <Name text={failureOf(task) ?? ''} max={140} />}
       </span>
@@ -125,7 +125,7 @@ export function TaskScreen({ params }: ScreenProps) {
 function Details({ task }: { task: Task }) {
   const { id, application, startTime, endTime, buildTime, steps, variables } = task
   const name = task.name ?? id
-  const reason = useDenial({ operation: changeOperation, application })
+  const reason = useDenial(changeOperation, application)
   const failure = failureOf(task)
   const by = userOf(task)
   const stop = (
@@ -182,11 +182,9 @@ function cancel({ id, name }: Task): void {
     dismissal: 'Keep running',
     destructive: true,
     run: () =>
-      unwrap(
-        client.PUT('/tasks/{id}/cancel', {
-          params: { path: { id } },
-        } as never),
-      ),
+      client.PUT('/tasks/{id}/cancel', {
+        params: { path: { id } },
+      } as never),
     refreshes: 'tasks',
   })
 }

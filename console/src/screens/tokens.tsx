@@ -1,6 +1,6 @@
 /** API tokens: create, rotate and revoke; a secret is shown once. */
 import type { ScreenProps } from '../address.ts'
-import { client, type Schemas, unwrap } from '../api/client.ts'
+import { client, type Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { Button } from '../components/button.tsx'
@@ -49,7 +49,7 @@ export function Tokens(screen: ScreenProps) {
           />
         </div>
       )}
-      {denied !== undefined && <p class="quiet">{denied}</p>}
+      {denied !== undefined && <p class="muted">{denied}</p>}
       <List
         key={path}
         live={live}
@@ -122,11 +122,9 @@ function createToken(maxDays: number): void {
     run: ({ name, days, applications, readOnly }) => {
       const expiresAt = new Date(presentMs() + Number(days) * dayMs).toISOString()
       const limits = applications === '' ? {} : { applications: splitList(applications) }
-      return unwrap(
-        client.POST('/auth/apiTokens', {
-          body: { name: name.trim(), expiresAt, readOnly, ...limits },
-        }),
-      )
+      return client.POST('/auth/apiTokens', {
+        body: { name: name.trim(), expiresAt, readOnly, ...limits },
+      })
     },
     refreshes,
     next: secretOf,
@@ -147,12 +145,10 @@ function rotate({ id, name }: Token): void {
     values: { overlapSeconds: '0' },
     fields: { overlapSeconds: { label: 'Accept the former secret for', choices: overlaps } },
     run: ({ overlapSeconds }) =>
-      unwrap(
-        client.POST('/auth/apiTokens/{id}/rotate', {
-          params,
-          body: { overlapSeconds: Number(overlapSeconds) },
-        }),
-      ),
+      client.POST('/auth/apiTokens/{id}/rotate', {
+        params,
+        body: { overlapSeconds: Number(overlapSeconds) },
+      }),
     refreshes,
     next: secretOf,
   })
@@ -171,7 +167,7 @@ function revoke({ id, name, lastUsedAt }: Token): void {
     action: `Revoke ${name}`,
     effect: `${name} stops working at once, everywhere. ${used} This cannot be undone.`,
     destructive: true,
-    run: () => unwrap(client.DELETE('/auth/apiTokens/{id}', { params: { path: { id } } })),
+    run: () => client.DELETE('/auth/apiTokens/{id}', { params: { path: { id } } }),
     refreshes,
   })
 }

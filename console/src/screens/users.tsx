@@ -1,6 +1,6 @@
 /** Users of the login form: add, give roles and passwords, unlock, remove. For administrators. */
 import type { ScreenProps } from '../address.ts'
-import { client, type Schemas, unwrap } from '../api/client.ts'
+import { client, type Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user as self } from '../api/session.ts'
 import { Banner, Button } from '../components/button.tsx'
@@ -61,7 +61,7 @@ export function Users(screen: ScreenProps) {
 }
 
 const columns: readonly Column<User>[] = [
-  { head: 'Name', cell: ({ username }) => <Name class="row-title" text={username} max={80} /> },
+  { head: 'Name', cell: ({ username }) => <Name class="row-title" text={username} /> },
   {
     head: 'Roles',
     grow: true,
@@ -93,11 +93,9 @@ function addUser(): void {
     values: { username: '', roles: '' },
     fields: { username: { label: 'Name', required: true }, roles: rolesField },
     run: ({ username, roles }) =>
-      unwrap(
-        client.POST('/auth/users', {
-          body: { username: username.trim(), roles: splitList(roles) },
-        }),
-      ),
+      client.POST('/auth/users', {
+        body: { username: username.trim(), roles: splitList(roles) },
+      }),
     refreshes,
     next: passwordOf,
   })
@@ -115,7 +113,7 @@ function setPassword({ username }: User): void {
     effect: `Fairlead generates a password, which is shown once. The former one ends, and ${username} has to log in again everywhere.`,
     values: { revokeTokens: false },
     fields: { revokeTokens: { label: 'Revoke the API tokens as well' } },
-    run: (body) => unwrap(client.PUT('/auth/users/{username}/password', { params, body })),
+    run: (body) => client.PUT('/auth/users/{username}/password', { params, body }),
     refreshes,
     next: passwordOf,
   })
@@ -139,9 +137,7 @@ function setRoles({ username, roles: before, isAdmin }: User, isSelf: boolean): 
         </Banner>
       ),
     run: ({ roles }) =>
-      unwrap(
-        client.PUT('/auth/users/{username}/roles', { params, body: { roles: splitList(roles) } }),
-      ),
+      client.PUT('/auth/users/{username}/roles', { params, body: { roles: splitList(roles) } }),
     refreshes,
   })
 }
@@ -150,8 +146,7 @@ function unlock({ username }: User): void {
   confirm({
     effect: `Wrong passwords so far are forgotten, and ${username} may log in at once.`,
     action: `Unlock ${username}`,
-    run: () =>
-      unwrap(client.POST('/auth/users/{username}/unlock', { params: { path: { username } } })),
+    run: () => client.POST('/auth/users/{username}/unlock', { params: { path: { username } } }),
   })
 }
 
@@ -165,7 +160,7 @@ function remove({ username, tokens = 0 }: User): void {
     action: `Remove ${username}`,
     typed: username,
     destructive: true,
-    run: () => unwrap(client.DELETE('/auth/users/{username}', { params: { path: { username } } })),
+    run: () => client.DELETE('/auth/users/{username}', { params: { path: { username } } }),
     refreshes,
   })
 }
