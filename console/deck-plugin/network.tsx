@@ -7,11 +7,11 @@ import {
   scalarOf,
   textsOf,
 } from '@fairlead/base/json/values.ts'
-import { stageDescriptions } from '@fairlead/model/stage-types/all.ts'
 import type { ComponentChildren } from 'preact'
 import { type Application, consoleUrl, core, provider, useEffect, useState } from './deck.ts'
 import { confirm, openForm } from './dialogs.tsx'
 import { Actions, ConsoleLink, type Named, Panel, Section, useItems } from './panel.tsx'
+import { fieldsOf } from './stages.tsx'
 
 /** Deck's lists take health from the instances of a load balancer itself. */
 export class LoadBalancerTransformer {
@@ -119,9 +119,7 @@ function openUpsert(
     application,
     title:
       former === undefined ? `Create a ${label.toLowerCase()}` : `Edit ${String(former['name'])}`,
-    fields: (stageDescriptions.get(type)?.fields ?? []).filter(
-      (field) => !fixed.includes(field.name),
-    ),
+    fields: fieldsOf(type, (name) => !fixed.includes(name)),
     value: former ?? { ...place, name: `${name}-`, ...initial },
     action: former === undefined ? 'Create' : 'Update',
     refresh: () => application[items].refresh(true),

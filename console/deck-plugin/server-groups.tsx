@@ -7,10 +7,10 @@ import {
   scalarOf,
   textsOf,
 } from '@fairlead/base/json/values.ts'
-import { stageDescriptions } from '@fairlead/model/stage-types/all.ts'
 import { type Application, consoleUrl, core, from, provider, useEffect, useState } from './deck.ts'
 import { confirm, openForm } from './dialogs.tsx'
 import { Actions, ConsoleLink, type Named, Panel, Section, useItems } from './panel.tsx'
+import { fieldsOf } from './stages.tsx'
 
 /** A server group as `cloudProvider: local` reads it, and the form of one to create. */
 type Command = JsonObject & { readonly viewState: { readonly mode: string } }
@@ -115,16 +115,11 @@ export const CloneServerGroupModal = {
     const isStage = viewState.mode.endsWith('Pipeline')
     const isClone = viewState.mode === 'clone'
     const type = isClone ? 'cloneServerGroup' : 'createServerGroup'
-    const fields = stageDescriptions.get('createServerGroup')?.fields ?? []
+    const left = ['cloudProvider', 'application', 'isClone', ...(isClone ? [] : ['source'])]
     const open = openForm({
       application,
       title,
-      fields: fields.filter(
-        ({ name }) =>
-          !['cloudProvider', 'application', 'isClone', ...(isClone ? [] : ['source'])].includes(
-            name,
-          ),
-      ),
+      fields: fieldsOf('createServerGroup', (name) => !left.includes(name)),
       value,
       action: isStage ? 'Done' : isClone ? 'Clone' : 'Create',
       refresh: () => application.serverGroups.refresh(true),
@@ -191,7 +186,7 @@ export function ServerGroupActions({ app, serverGroup }: GroupProps) {
     openForm({
       application: app,
       title: `${label} ${String(name)}`,
-      fields: (stageDescriptions.get(type)?.fields ?? []).filter((field) => isShown(field.name)),
+      fields: fieldsOf(type, isShown),
       value,
       action: label,
       refresh,

@@ -16,6 +16,10 @@ const older = new Set(['copyLastAsg', 'findAmi', 'findImageFromCluster'])
 /** What the plug-in sets itself. */
 const hidden = new Set(['cloudProvider', 'cloudProviderType'])
 
+export function fieldsOf(type: string, isShown: (name: string) => boolean) {
+  return (stageDescriptions.get(type)?.fields ?? []).filter(({ name }) => isShown(name))
+}
+
 /** To be registered after those of Deck, which come first. */
 export function createStageTypes(): readonly StageType[] {
   const known = new Map(core.Registry.pipeline.getStageTypes().map((type) => [type.key, type]))
@@ -64,7 +68,7 @@ interface FormProps {
 }
 
 function createForm(type: string) {
-  const fields = (stageDescriptions.get(type)?.fields ?? []).filter(({ name }) => !hidden.has(name))
+  const fields = fieldsOf(type, (name) => !hidden.has(name))
   return function StageForm({ application, stage, updateStageField }: FormProps) {
     useEffect(() => {
       if (stage['cloudProvider'] !== provider) updateStageField({ cloudProvider: provider })
