@@ -66,6 +66,7 @@ function ChartOf({
   const hasFailed = reads.some(({ error, body }) => error !== undefined && body === undefined)
   if (!hasFailed && all.every((points) => points.length < 2)) return null
   const most = Math.max(0, ...all.flat().map(([, value]) => value))
+  const isOfOne = groups.every(({ cluster }) => cluster === groups[0]?.cluster)
   return (
     <figure class="chart">
       <figcaption>
@@ -79,7 +80,8 @@ function ChartOf({
           const last = all[at]?.at(-1)?.[1]
           return (
             <span key={group.name} class={at === groups.length - 1 ? 'is-new' : 'is-old'}>
-              {groups.length > 1 && `${versionIn(group.name)} `}
+              {groups.length > 1 &&
+                `${isOfOne ? versionIn(group.name) : (group.moniker?.detail ?? group.name)} `}
               <b>{hasFailed ? 'not known now' : last === undefined ? '–' : chart.format(last)}</b>
             </span>
           )

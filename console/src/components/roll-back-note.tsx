@@ -61,7 +61,7 @@ export function RollBackNote({ application, from, target }: RollBackNoteProps) {
         {going.map(({ version, commit }) => (
           <li key={version}>
             <Name
-              text={`${commit?.message?.split('\n')[0] ?? version} (${commit?.author ?? 'unknown'})`}
+              text={`${commit?.message?.split('\n')[0] ?? version}${commit?.author ? ` (${commit.author})` : ''}`}
               max={90}
             />
           </li>

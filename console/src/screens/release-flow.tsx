@@ -3,7 +3,7 @@ import { type ComponentChildren, Fragment } from 'preact'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { startOperation, useAllowed } from '../api/rights.ts'
+import { changeOperation, startOperation, useAllowed, useDenial } from '../api/rights.ts'
 import { Button } from '../components/button.tsx'
 import { GroupCharts } from '../components/group-charts.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
@@ -155,31 +155,32 @@ function ReleaseList({
 }) {
   return (
     <ul class="plain-list commits">
-      {releases.map(({ version, commit, failure, serves, atMs }) => (
-        <li key={version}>
-          <span class="row">
-            <StatusMark
-              kind={failure ? 'failed' : serves.length > 0 ? 'succeeded' : 'queued'}
-              size={12}
-            />
-            <NameLink
-              class="cut"
-              href={to.release(application, version)}
-              text={commit?.message?.split('\n')[0] || version}
-              max={48}
-            />
-          </span>
-          <span class="muted">
-            {failure ? (
-              <b class="is-behind">{failure}</b>
-            ) : (
-              commit?.message && <Name text={version} max={20} />
-            )}{' '}
-            <Name text={commit?.author ?? ''} max={20} /> <Time at={atMs} />
-            {serves.length > 0 && ` in ${serves.join(', ')}`}
-          </span>
-        </li>
-      ))}
+      {releases.map(({ version, commit, serves, atMs, ...release }) => {
+        const [last] = release.events
+        const failure = release.failure ?? (last?.state === 'failed' ? last.text : undefined)
+        return (
+          <li key={version}>
+            <span class="row">
+              <StatusMark
+                kind={serves.length > 0 ? 'succeeded' : failure ? 'failed' : 'queued'}
+                size={12}
+              />
+              <NameLink
+                class="cut"
+                href={to.release(application, version)}
+                text={commit?.message?.split('\n')[0] || version}
+                max={48}
+              />
+            </span>
+            <span class="muted">
+              {commit?.message && !release.failure && <Name text={version} max={20} />}{' '}
+              {failure && <b class="is-behind">{failure}</b>}{' '}
+              <Name text={commit?.author ?? ''} max={20} /> <Time at={atMs} />
+              {serves.length > 0 && ` in ${serves.join(', ')}`}
+            </span>
+          </li>
+        )
+      })}
       {releases.length === 0 && (
         <li class="muted">No run of the last weeks has built or deployed a version.</li>
       )}
@@ -194,6 +195,7 @@ interface ColumnProps extends Omit<FlowProps, 'isChanging'> {
 
 function Column({ application, environment, groups, releases }: ColumnProps) {
   const { name, accounts, clusters, health, sinceMs, rollback, drift } = environment
+  const denied = useDenial({ operation: changeOperation, application, account: accounts[0] })
   const names = clusters.flatMap((cluster) =>
     cluster.serverGroups.map((group) => `${cluster.account} ${cluster.region} ${group}`),
   )
@@ -261,7 +263,7 @@ function Column({ application, environment, groups, releases }: ColumnProps) {
           </li>
         ))}
       </ul>
-      {serving.length > 0 && <GroupCharts groups={serving.slice(0, 2)} />}
+      {serving.length > 0 && <GroupCharts groups={serving.slice(isShared ? -2 : 0).slice(0, 2)} />}
       <p class="muted">
         {sinceMs ? (
           <>
@@ -304,7 +306,12 @@ function Column({ application, environment, groups, releases }: ColumnProps) {
           </p>
         ))}
       {canRollBack && (
-        <Button small icon="undo" onClick={() => void chooseRollBack(application, accounts)}>
+        <Button
+          small
+          icon="undo"
+          denied={denied}
+          onClick={() => void chooseRollBack(application, accounts)}
+        >
           {`Roll back ${name}`}
         </Button>
       )}
@@ -408,7 +415,11 @@ function Timeline({
 }) {
   const events = releases.flatMap(({ version, events: own }) =>
     own
-      .filter(({ environment, atMs }) => environment && atMs)
+      // A rollback is an event of two versions.
+      .filter(
+        ({ kind, state, environment, atMs }) =>
+          environment && atMs && !(kind === 'rollback' && state === 'good'),
+      )
       .map((event) => ({ ...event, version, atMs: event.atMs ?? 0 })),
   )
   if (events.length === 0) return null
@@ -448,9 +459,7 @@ function Timeline({
                     aria-label={said}
                   >
                     <StatusMark
-                      kind={
-                        kind === 'rollback' && state === 'failed' ? 'warning' : eventKinds[state]
-                      }
+                      kind={kind === 'rollback' ? 'warning' : eventKinds[state]}
                       size={12}
                     />
                   </a>

@@ -72,6 +72,11 @@ function toSoak({ minutes = 0 }: Constraint, { from, sinceMs, now }: Soak) {
   return { from, minutes, sinceMs: sinceMs ?? now, now }
 }
 
+/** Undefined where nobody has answered. */
+export function judgedWord(status = ''): string | undefined {
+  return { continue: 'approved', stop: 'rejected' }[status.toLowerCase()]
+}
+
 interface Evidence {
   readonly soak: Soak
   readonly stage: RunStage | undefined
@@ -87,11 +92,11 @@ function describe(constraint: Constraint, { soak, stage, scored }: Evidence): st
         lastModifiedBy: user = 'a user',
         judgmentComment,
       } = stage?.context ?? {}
-      const words = { continue: 'approved', stop: 'rejected' }[judgmentStatus?.toLowerCase() ?? '']
+      const words = judgedWord(judgmentStatus)
       if (words !== undefined)
         return `${words} by ${user}${judgmentComment ? `: ${judgmentComment}` : ''}`
       const by = roles.length === 0 ? 'a user' : `a user with the role ${listRoles(roles)}`
-      return stage === undefined ? `needs the judgment of ${by}` : describeJudgment(roles)
+      return stage?.status === 'RUNNING' ? describeJudgment(roles) : `needs the judgment of ${by}`
     }
     case 'soakTime': {
       const [count, unit] =

@@ -2,6 +2,7 @@
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { definedOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { judgedWord } from '@fairlead/model/environments/conditions.ts'
 import { isPlacedIn } from '@fairlead/model/environments/declaration.ts'
 import {
   deploymentTypes,
@@ -219,6 +220,11 @@ function eventsOf(
 ): ReleaseEvent[] {
   const { build } = sourceOf(run)
   const byId = new Map(run.stages.map((stage) => [stage.id, stage]))
+  // A canary is deployed after its baseline.
+  const tried = run.stages.findLast(
+    (stage) => deploymentTypes.includes(stage.type) && isOfCanary(stage, byId),
+  )?.context.image
+  const isTried = tried === undefined || images.includes(tried)
   return run.stages.flatMap((stage): ReleaseEvent[] => {
     const { type, status, endTime, startTime, context, id } = stage
     const state = eventStates[status] ?? 'failed'
@@ -250,7 +256,7 @@ function eventsOf(
       ]
     }
     if (type === 'manualJudgment') return [judged(stage, base)]
-    if (context.analysis !== undefined && context.canaryScore !== undefined)
+    if (context.analysis !== undefined && context.canaryScore !== undefined && isTried)
       return [
         {
           ...base,
@@ -268,12 +274,7 @@ function judged(
   base: Pick<ReleaseEvent, 'state'>,
 ): ReleaseEvent {
   const { judgmentStatus, lastModifiedBy: user, judgmentComment: comment } = context
-  const word =
-    status === 'RUNNING'
-      ? 'waits'
-      : judgmentStatus?.toLowerCase() === 'continue'
-        ? 'approved'
-        : 'rejected'
+  const word = judgedWord(judgmentStatus) ?? (status === 'RUNNING' ? 'waits' : 'not answered')
   return {
     ...base,
     kind: 'judgment',
