@@ -73,30 +73,13 @@ function Figures({ application }: { application: string }) {
 
 const [dayMs, weeks] = [86_400_000, 52]
 
-type Change = Schemas['DeliveryChange']
-
-/** Curve over the changes of a week; undefined: it has none. */
-const curves: Readonly<
-  Record<
-    string,
-    readonly [ofWeek: (week: readonly Change[]) => number | undefined, (at: number) => string]
-  >
-> = {
-  'Deployments a week': [(week) => week.length, String],
-  'Failed a week': [(week) => week.filter(({ failure }) => failure).length, String],
-  'From commit to deployment': [(week) => median(week.map(({ leadMs }) => leadMs)), formatDuration],
-  'Time to restore': [
-    (week) => median(week.map(({ restoredAtMs, atMs }) => restoredAtMs && restoredAtMs - atMs)),
-    formatDuration,
-  ],
-}
-
-function median(values: readonly (number | null | undefined)[]): number | undefined {
-  const sorted = values.filter(isNumber).toSorted((a, b) => a - b)
-  return sorted[(sorted.length - 1) >> 1]
-}
-
-const isNumber = (value: number | null | undefined) => typeof value === 'number'
+/** Curve over one figure of the weeks. */
+const curves = {
+  'Deployments a week': ['deployments', String],
+  'Failed a week': ['failed', String],
+  'From commit to deployment': ['leadMs', formatDuration],
+  'Time to restore': ['restoreMs', formatDuration],
+} as const
 
 /** A point for each week. */
 function Year({ application }: { application: string }) {
@@ -106,16 +89,14 @@ function Year({ application }: { application: string }) {
     { path: { application }, query: { since } },
     'rare',
   )
-  const changes = body?.changes.filter(({ kind }) => kind === 'deployment') ?? []
-  if (changes.length === 0) return null
-  const byWeek = Map.groupBy(changes, ({ atMs }) => Math.floor((atMs - since) / (7 * dayMs)))
+  if (!body?.weeks.some(({ deployments }) => deployments > 0)) return null
   return (
     <Panel title="The last year">
       <div class="charts">
-        {Object.entries(curves).map(([title, [ofWeek, format]]) => {
-          const points = Array.from({ length: weeks }, (_, at) => at).flatMap((at) => {
-            const value = ofWeek(byWeek.get(at) ?? [])
-            return value === undefined ? [] : [[at, value] as const]
+        {Object.entries(curves).map(([title, [figure, format]]) => {
+          const points = body.weeks.flatMap((week) => {
+            const value = week[figure]
+            return value === null ? [] : [[week.fromMs, value] as const]
           })
           const most = Math.max(0, ...points.map(([, value]) => value))
           return (
@@ -124,7 +105,12 @@ function Year({ application }: { application: string }) {
                 <span class="muted">{title}</span>
                 <b>{points.length === 0 ? 'none' : `at most ${format(most)}`}</b>
               </figcaption>
-              <Lines all={[points]} from={0} until={weeks - 1} most={most} />
+              <Lines
+                all={[points]}
+                from={since}
+                until={since + 7 * (weeks - 1) * dayMs}
+                most={most}
+              />
             </figure>
           )
         })}

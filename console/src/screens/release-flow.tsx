@@ -73,8 +73,8 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
           </a>
         </p>
       )}
-      <div class="flow" style={{ '--environments': environments.length }}>
-        <section class="panel" aria-label="Commits">
+      <div class="flow">
+        <section class="flow-commits panel" aria-label="Commits">
           <h2>Commits</h2>
           {listed.body === undefined && listed.error === undefined ? (
             <Loading rows={3} />

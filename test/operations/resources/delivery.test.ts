@@ -119,6 +119,7 @@ interface Answer {
   readonly sinceMs: number
   readonly message?: string
   readonly figures: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly weeks: readonly Readonly<Record<'deployments' | 'failed' | 'leadMs', number | null>>[]
   readonly changes: readonly Readonly<Record<string, unknown>>[]
 }
 
@@ -164,6 +165,10 @@ test('figures of delivery of an application', async (t) => {
       [0.5, 1, '1 of 2'],
     )
     assert.ok(Math.abs(Number(restores?.['medianMs']) - 3 * hourMs) < 60_000)
+    assert.deepEqual(
+      [body.weeks.length, body.weeks.flatMap(({ leadMs }) => leadMs ?? [])],
+      [5, [2 * hourMs]],
+    )
   })
 
   await t.test(

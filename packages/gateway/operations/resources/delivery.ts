@@ -30,6 +30,7 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 
 const maxChanges = 500
+const [weekMs, maxWeeks] = [7 * 86_400_000, 53]
 
 const definitions: Readonly<Record<keyof DeliveryFigures, string>> = {
   deploymentFrequency:
@@ -98,6 +99,15 @@ const DeliveryModel = model('Delivery', {
       ...words,
     }),
   }),
+  weeks: z
+    .array(
+      z.object({
+        fromMs: count,
+        ...alike(count, 'deployments', 'failed'),
+        ...alike(medianMs, 'leadMs', 'restoreMs'),
+      }),
+    )
+    .describe(`Figures of each week, the oldest first, at most ${maxWeeks}.`),
   changes: z.array(ChangeModel).describe('The newest first, at most 500.'),
 })
 
@@ -163,12 +173,30 @@ async function readDelivery(request: OperationRequest, platform: Platform): Prom
     environments: list.map(({ name }) => name),
     complete: isComplete,
     figures: describe(figuresOf(changes, { sinceMs, untilMs })),
+    weeks: weeksOf(changes, { sinceMs: Math.max(sinceMs, untilMs - maxWeeks * weekMs), untilMs }),
     changes: changes
       .filter(({ atMs }) => atMs >= sinceMs)
       .toReversed()
       .slice(0, maxChanges)
       .map(toAnswer),
   }
+}
+
+function weeksOf(
+  changes: readonly Change[],
+  { sinceMs, untilMs }: Parameters<typeof figuresOf>[1],
+) {
+  return Array.from({ length: Math.ceil((untilMs - sinceMs) / weekMs) }, (_, at) => {
+    const fromMs = sinceMs + at * weekMs
+    const week = figuresOf(changes, { sinceMs: fromMs, untilMs: fromMs + weekMs - 1 })
+    return {
+      fromMs,
+      deployments: week.deploymentFrequency.deployments,
+      failed: week.changeFailureRate.failed,
+      leadMs: week.leadTime.medianMs,
+      restoreMs: week.timeToRestore.medianMs,
+    }
+  })
 }
 
 function describe(figures: DeliveryFigures): JsonObject {
