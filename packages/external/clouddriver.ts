@@ -4,6 +4,7 @@ import { objectList, or, type Reader, type ShapeOf, shape } from '@fairlead/base
 import { isTrue, type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { encodeSegment, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { toGroup } from '@fairlead/model/environments/running.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import {
   type CloudTask,
@@ -14,6 +15,7 @@ import {
   toCloudImage,
   toCloudInstance,
   toCloudJob,
+  toCloudLoadBalancer,
   toCloudManifest,
   toCloudTask,
   toDrift,
@@ -21,6 +23,7 @@ import {
   toNonEmpty,
   toOutput,
   toSecurityGroup,
+  toStatistics,
   toTagged,
 } from '@fairlead/ports/cloud-values.ts'
 import type {
@@ -91,9 +94,10 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
       placedNames(await asked.find(pathTo`/applications/${application}/clusters`, as)).map(
         ({ name }) => name,
       ),
-    serverGroups: (application, as) => list(pathTo`/applications/${application}/serverGroups`, as),
+    serverGroups: (application, as) =>
+      listed(pathTo`/applications/${application}/serverGroups`, as, toGroup),
     loadBalancers: (application, as) =>
-      list(pathTo`/applications/${application}/loadBalancers`, as),
+      listed(pathTo`/applications/${application}/loadBalancers`, as, toCloudLoadBalancer),
     serverGroup: (place, as) =>
       found(`/serverGroups${named(place)}`, as, serverGroupReader(place.account)),
     cluster: (place, as) => found(clusterPath(place), as, clusterReader(place.account)),
@@ -122,7 +126,7 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
         pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` +
           formatQuery({ serverGroup }),
         as,
-        objectOf,
+        toStatistics,
       ),
     securityGroup: ({ account, provider, region, name }, as) =>
       found(pathTo`/securityGroups/${account}/${provider}/${region}/${name}`, as, toSecurityGroup),

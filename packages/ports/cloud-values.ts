@@ -202,6 +202,28 @@ export function clusterReader(account: string): Reader<CloudServerGroup[]> {
   return (view) => read(view).serverGroups
 }
 
+export const toCloudLoadBalancer = withAll(
+  shape({
+    name: text,
+    account: text,
+    listeners: list(shape({ externalPort: numberOf })),
+    /** Hosts as they are reached, with their certificates; empty where the provider does not say. */
+    served: objectsOf,
+  }),
+)
+export type CloudLoadBalancer = ShapeOf<typeof toCloudLoadBalancer>
+
+/** `value` is the sum of what is counted (unit `Count`), the average of all else. */
+const toDatapoint = shape({ atMs: [numberOf, 'timestamp'], value: [numberOf, 'sum', 'average'] })
+
+/** Values of one metric of a server group. */
+export const toStatistics = shape({
+  datapoints: list(toDatapoint),
+  latest: toDatapoint,
+  unit: textOf,
+})
+export type CloudStatistics = ShapeOf<typeof toStatistics>
+
 const toState = shape({ state: isTrue, message: textOf })
 
 /** An object of a cluster with its state. */

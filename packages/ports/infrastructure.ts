@@ -1,14 +1,17 @@
 /** Infrastructure, as other capabilities use it: operations that change it, and what is there. */
 import type { Cause } from '@fairlead/base/causes/cause.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { Group } from '@fairlead/model/environments/running.ts'
 import type { Caller } from './caller.ts'
 import type {
   CloudDrift,
   CloudImage,
   CloudInstance,
   CloudJob,
+  CloudLoadBalancer,
   CloudManifest,
   CloudServerGroup,
+  CloudStatistics,
   CloudTask,
   EntityTag,
 } from './cloud-values.ts'
@@ -49,8 +52,8 @@ export interface Infrastructure {
   applications(as: Caller): Promise<JsonObject[]>
   /** Clusters of all accounts. */
   clusterNames(application: string, as: Caller): Promise<string[]>
-  serverGroups(application: string, as: Caller): Promise<JsonObject[]>
-  loadBalancers(application: string, as: Caller): Promise<JsonObject[]>
+  serverGroups(application: string, as: Caller): Promise<Group[]>
+  loadBalancers(application: string, as: Caller): Promise<CloudLoadBalancer[]>
   serverGroup(place: NamedPlace, as: Caller): Promise<CloudServerGroup | undefined>
   /** Server groups of a cluster. */
   cluster(place: ClusterPlace, as: Caller): Promise<CloudServerGroup[] | undefined>
@@ -64,7 +67,7 @@ export interface Infrastructure {
   /** Why an instance does not run, by its output; undefined where that does not say. */
   cause(place: InstancePlace, as: Caller): Promise<Cause | undefined>
   /** Undefined: there is no such metric, or no such server group. */
-  statistics(wanted: MetricPlace, as: Caller): Promise<JsonObject | undefined>
+  statistics(wanted: MetricPlace, as: Caller): Promise<CloudStatistics | undefined>
   securityGroup(
     place: NamedPlace & { readonly provider: string },
     as: Caller,

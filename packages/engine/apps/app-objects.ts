@@ -48,9 +48,7 @@ export async function loadPresent(
     ...(stored === undefined
       ? []
       : [[keyOf({ kind: 'application', name: application }), stored] as const]),
-    ...balancers.map(
-      (each) => [keyOf({ kind: 'load-balancer', name: String(each['name']) }), each] as const,
-    ),
+    ...balancers.map(({ name, all }) => [keyOf({ kind: 'load-balancer', name }), all] as const),
     ...pipelines.map(
       (each) => [keyOf({ kind: 'pipeline', name: String(each['name']) }), each] as const,
     ),

@@ -2,7 +2,7 @@
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { isFromAppFile } from '@fairlead/model/app-file/source.ts'
-import { toGroup } from '@fairlead/model/environments/running.ts'
+import type { Group } from '@fairlead/model/environments/running.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { Engine } from '../orchestration/engine.ts'
@@ -61,9 +61,7 @@ export class Apps {
     const { app } = await this.#records.known(application, as)
     const here = chooseEnvironment(app, environment)
     const file = chooseEnvironment(this.#records.fileOf(application), here.environment)
-    const groups = (
-      await this.#records.context.ports.infrastructure.serverGroups(application, as)
-    ).map(toGroup)
+    const groups = await this.#records.context.ports.infrastructure.serverGroups(application, as)
     const changes = Object.entries(services).map(([name, instances]) => {
       const service = file.services.find((each) => each.name === name)
       if (service === undefined || service.schedule !== undefined) {
@@ -214,10 +212,7 @@ export class Apps {
   }
 }
 
-function resizeJob(
-  { provider, account, region, name }: ReturnType<typeof toGroup>,
-  instances: number,
-): JsonObject {
+function resizeJob({ provider, account, region, name }: Group, instances: number): JsonObject {
   return {
     type: 'resizeServerGroup',
     name: `Scale ${name} to ${instances}`,

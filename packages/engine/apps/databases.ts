@@ -4,7 +4,6 @@ import {
   definedOf,
   type JsonObject,
   numberOf,
-  objectOf,
   objectsOf,
   textOf,
   textsOf,
@@ -17,6 +16,7 @@ import {
   withDatabases,
 } from '@fairlead/model/app-file/databases.ts'
 import type { AppHere, AttachmentHere } from '@fairlead/model/app-file/merge-environment.ts'
+import type { Group } from '@fairlead/model/environments/running.ts'
 import { toQuartz } from '@fairlead/model/schedules/crontab.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
@@ -69,7 +69,7 @@ export interface RunningDatabase {
   readonly name: string
   readonly type: string
   readonly cluster: string
-  readonly group: JsonObject
+  readonly group: Group
 }
 
 type PortOf = (here: AppHere, name: string) => number | undefined
@@ -134,10 +134,8 @@ export class AppDatabases {
     const balancers = await this.#context.ports.infrastructure.loadBalancers(application, as)
     return (here, name) => {
       const wanted = clusterOf(here, name)
-      const found = balancers.find(
-        (each) => each['name'] === wanted && each['account'] === here.account,
-      )
-      return numberOf(objectsOf(found?.['listeners'])[0]?.['externalPort'])
+      const found = balancers.find((each) => each.name === wanted && each.account === here.account)
+      return found?.listeners[0]?.externalPort
     }
   }
 
@@ -202,7 +200,7 @@ export class AppDatabases {
     const stages = ownDatabases(here).map(async (attachment) => {
       const { name, type } = attachment
       const present = running.find(({ cluster }) => cluster === clusterOf(here, name))
-      const labelsNow = objectOf(present?.group['labels'])
+      const labelsNow = present?.group.labels ?? {}
       const ofImage = (image: string | undefined) =>
         toServerGroup(here, { ...attachment, image }, place, portOf(here, name) ?? 0)
       const former = textOf(labelsNow[imageLabel])
@@ -273,15 +271,15 @@ export class AppDatabases {
   async running(application: string, as: Caller): Promise<RunningDatabase[]> {
     const groups = await this.#context.ports.infrastructure.serverGroups(application, as)
     return groups.flatMap((group) => {
-      const labels = objectOf(group['labels'])
+      const { labels, cluster = '', disabled } = group
       const type = textOf(labels[databaseLabel])
-      if (type === undefined || group['disabled'] === true) return []
+      if (type === undefined || disabled) return []
       return [
         {
           environment: textOf(labels[environmentLabel]) ?? '',
           name: textOf(labels[nameLabel]) ?? '',
           type,
-          cluster: textOf(group['cluster']) ?? '',
+          cluster,
           group,
         },
       ]
@@ -315,7 +313,7 @@ export class AppDatabases {
             {
               application: app.application,
               environment: found.environment,
-              account: String(found.group['account']),
+              account: found.group.account,
             } as AppHere,
             found.name,
           ),
@@ -338,7 +336,7 @@ export class AppDatabases {
 
   /** Its backups, and how full their disks are. */
   async #storageOf({ group }: RunningDatabase, as: Caller) {
-    const { account, region, name } = placeOfGroup(group)
+    const { account, region, name } = group
     const found = await this.#context.ports.infrastructure.serverGroup(
       { account, region, name },
       as,
@@ -422,7 +420,7 @@ export class AppDatabases {
     const { name, environment } = found
     const { to, application } = order
     const place = jobPlace(application, found)
-    const image = textOf(objectOf(found.group['labels'])[imageLabel])
+    const image = textOf(found.group.labels[imageLabel])
     if (image !== undefined)
       throw new PortError(
         400,
@@ -644,7 +642,7 @@ function renewal(
 }
 
 function rebootOf({ place }: JobPlace, { name, group }: RunningDatabase): JsonObject {
-  const { account, region, name: serverGroupName } = placeOfGroup(group)
+  const { account, region, name: serverGroupName, instances } = group
   return {
     type: 'rebootInstances',
     name: `Restart ${name}`,
@@ -652,7 +650,7 @@ function rebootOf({ place }: JobPlace, { name, group }: RunningDatabase): JsonOb
     credentials: account,
     region,
     serverGroupName,
-    instanceIds: objectsOf(group['instances']).flatMap(({ id }) => textOf(id) ?? []),
+    instanceIds: instances.flatMap(({ id }) => id ?? []),
   }
 }
 
@@ -660,22 +658,12 @@ function closingOf(name: string, place: AppPlace): JsonObject {
   return { ...deleteBalancerOf(name, place), name: `Close ${name}` }
 }
 
-function placeOfGroup(group: JsonObject) {
-  return {
-    account: textOf(group['account']) ?? '',
-    region: textOf(group['region']) ?? '',
-    name: textOf(group['name']) ?? '',
-  }
-}
-
 function jobPlace(application: string, { group, cluster }: RunningDatabase): JobPlace {
-  const { account, region } = placeOfGroup(group)
-  const provider = textOf(group['cloudProvider']) ?? textOf(group['type']) ?? ''
+  const { provider, account, region } = group
   return { application, cluster, place: { provider, account, region } }
 }
 
 function stateOf(found: RunningDatabase | undefined): string {
   if (found === undefined) return 'stopped'
-  const { up } = objectOf(found.group['instanceCounts'])
-  return numberOf(up) === 0 ? 'starting' : 'ready'
+  return found.group.counts.up === 0 ? 'starting' : 'ready'
 }

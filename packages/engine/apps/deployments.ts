@@ -2,7 +2,6 @@
 import { definedOf, type JsonObject, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
-import { type Group, toGroup } from '@fairlead/model/environments/running.ts'
 import { toAppBuildStage } from '@fairlead/ports/app-builds.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { AppPlace } from './account-places.ts'
@@ -157,6 +156,7 @@ export class AppDeployments {
         current.environment,
       )
       const place = await this.#records.placeOf(former, as)
+      const { ports } = this.#records.context
       const change = { environment: current.environment, from: serving ?? null, to: target.version }
       if (order.dryRun)
         return { ...change, image: target.image, services: former.services.map(({ name }) => name) }
@@ -167,7 +167,11 @@ export class AppDeployments {
       const stops = isClusterPlace(place)
         ? [
             ...removalStages(current, former, place),
-            ...otherWorkloadStages(former, place, await this.#groupsOf(application, as)),
+            ...otherWorkloadStages(
+              former,
+              place,
+              await ports.infrastructure.serverGroups(application, as),
+            ),
           ]
         : stopStages({ here: former, place, clusters: extra })
       const stages = [
@@ -274,7 +278,7 @@ export class AppDeployments {
       .environments.find((each) => each.environment === environment)
     // What runs in another account goes on until the user ends it.
     if (before === undefined || before.account !== here.account) return []
-    const groups = await this.#groupsOf(application, as)
+    const groups = await this.#records.context.ports.infrastructure.serverGroups(application, as)
     if (isClusterPlace(place))
       return [...removalStages(before, here, place), ...otherWorkloadStages(here, place, groups)]
     const gone = servingClusters(before).filter(
@@ -282,11 +286,6 @@ export class AppDeployments {
     )
     const present = new Set(groups.map(({ cluster }) => cluster))
     return stopStages({ here, place, clusters: gone.filter((cluster) => present.has(cluster)) })
-  }
-
-  async #groupsOf(application: string, as: Caller): Promise<Group[]> {
-    const { infrastructure } = this.#records.context.ports
-    return (await infrastructure.serverGroups(application, as)).map(toGroup)
   }
 
   /** Versions that were deployed to the environment and whose images are there, the newest first. */

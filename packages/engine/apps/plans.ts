@@ -3,7 +3,6 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { ownDatabases } from '@fairlead/model/app-file/databases.ts'
 import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
-import { toGroup } from '@fairlead/model/environments/running.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { type AppPlace, readAccountPlace } from './account-places.ts'
 import { type ReadApp, readApp, secretsOf } from './app-environment.ts'
@@ -128,7 +127,7 @@ export class AppPlans {
       app.application,
       as,
     )
-    const running = new Set(groups.map((group) => toGroup(group).account))
+    const running = new Set(groups.map(({ account }) => account))
     return [...new Set(former.map(({ account }) => account))]
       .filter((account) => running.has(account))
       .map(

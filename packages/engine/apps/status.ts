@@ -1,19 +1,9 @@
 /** State of an app: what serves in each environment, its last run, and what waits for whom. */
-import {
-  definedOf,
-  fieldOf,
-  type JsonObject,
-  numberOf,
-  objectsOf,
-} from '@fairlead/base/json/values.ts'
+import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import type { AppHere, ServiceHere } from '@fairlead/model/app-file/merge-environment.ts'
 import { describeJudgment } from '@fairlead/model/environments/holds.ts'
-import {
-  type Group,
-  type RunningCluster,
-  runningOf,
-  toGroup,
-} from '@fairlead/model/environments/running.ts'
+import { type Group, type RunningCluster, runningOf } from '@fairlead/model/environments/running.ts'
+import type { CloudLoadBalancer } from '@fairlead/ports/cloud-values.ts'
 import type { Engine } from '../orchestration/engine.ts'
 import { type Execution, waitingKey } from '../orchestration/model.ts'
 import { requiredRoles } from '../orchestration/stages/manual-judgment.ts'
@@ -25,9 +15,9 @@ interface StatusParts {
   readonly app: ReadApp
   readonly stored: StoredApp
   /** Server groups of the application that the caller may see. */
-  readonly groups: readonly JsonObject[]
+  readonly groups: readonly Group[]
   /** Its load balancers, in the same way. */
-  readonly balancers: readonly JsonObject[]
+  readonly balancers: readonly CloudLoadBalancer[]
   readonly store: AppStore
   readonly engine: Engine
 }
@@ -42,7 +32,7 @@ export function statusOf({
   store,
   engine,
 }: StatusParts): JsonObject {
-  const running = runningOf(groups.map(toGroup)).clusters
+  const running = runningOf(groups).clusters
   const environments = app.environments.map((here) => {
     const services = here.services.map((service) => ({
       ...toService(here, service, { running, groups }),
@@ -75,11 +65,10 @@ export function statusOf({
 }
 
 /** Until when open connections keep former versions at the latest. */
-function drainEndOf(cluster: string, groups: readonly JsonObject[]): number | undefined {
+function drainEndOf(cluster: string, groups: readonly Group[]): number | undefined {
   const ends = groups
-    .filter((group) => group['cluster'] === cluster)
-    .flatMap((group) => objectsOf(group['instances']))
-    .flatMap(({ drainsUntilMs }) => numberOf(drainsUntilMs) ?? [])
+    .filter((group) => group.cluster === cluster)
+    .flatMap(({ instances }) => instances.flatMap(({ drainsUntilMs }) => drainsUntilMs ?? []))
   return ends.length === 0 ? undefined : Math.max(...ends)
 }
 
@@ -113,12 +102,12 @@ function toService(
 function servedOf(
   here: AppHere,
   { name }: ServiceHere,
-  balancers: readonly JsonObject[],
+  balancers: readonly CloudLoadBalancer[],
 ): JsonObject[] {
   const wanted = clusterOf(here, name)
   return balancers
-    .filter((each) => each['name'] === wanted && each['account'] === here.account)
-    .flatMap((each) => objectsOf(fieldOf(each, 'served')))
+    .filter((each) => each.name === wanted && each.account === here.account)
+    .flatMap(({ served }) => served)
 }
 
 function toRun(run: AppRun, execution: Execution | undefined): JsonObject {

@@ -1,6 +1,13 @@
 /** What an environment runs of an application, by its server groups. */
 import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { isTrue, type JsonObject, numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  isTrue,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import type { Environment } from './declaration.ts'
 import { labelOf } from './images.ts'
@@ -89,7 +96,10 @@ const toFields = shape({
     shape({ total: numberOf, up: numberOf, down: or(numberOf, 0), starting: or(numberOf, 0) }),
     'instanceCounts',
   ],
-  instances: list(shape({ healthState: textOf, launchTime: numberOf })),
+  instances: list(
+    shape({ id: textOf, healthState: textOf, launchTime: numberOf, drainsUntilMs: numberOf }),
+  ),
+  labels: objectOf,
   serverGroupManagers: list(shape({ name: textOf })),
 })
 
@@ -103,8 +113,9 @@ export interface Group extends ShapeOf<typeof toFields> {
   readonly view: JsonObject
 }
 
-/** @param view As lists have it */
-export function toGroup(view: JsonObject): Group {
+/** @param given As lists have it */
+export function toGroup(given: unknown): Group {
+  const view = objectOf(given)
   const fields = toFields(view)
   const { counts, instances } = fields
   const { servingSinceMs: since } = view

@@ -6,6 +6,7 @@ import { objectOf, textsOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { ownNames } from '@fairlead/base/services/services.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
+import { toGroup } from '@fairlead/model/environments/running.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import {
   clusterReader,
@@ -16,6 +17,7 @@ import {
   toCloudImage,
   toCloudInstance,
   toCloudJob,
+  toCloudLoadBalancer,
   toCloudManifest,
   toCloudTask,
   toDrift,
@@ -23,6 +25,7 @@ import {
   toNonEmpty,
   toOutput,
   toSecurityGroup,
+  toStatistics,
   toTagged,
 } from '@fairlead/ports/cloud-values.ts'
 import type {
@@ -126,9 +129,9 @@ export function createPort(infrastructure: EmbeddedInfrastructure): Infrastructu
         ({ name }) => name,
       ),
     serverGroups: (application, as) =>
-      list(objectOf, find(serverGroupsOfApplication, { params: { application } }, as)),
+      list(toGroup, find(serverGroupsOfApplication, { params: { application } }, as)),
     loadBalancers: (application, as) =>
-      list(objectOf, find(loadBalancersOfApplication, { params: { application } }, as)),
+      list(toCloudLoadBalancer, find(loadBalancersOfApplication, { params: { application } }, as)),
     serverGroup: (params, as) =>
       one(serverGroupReader(params.account), find(serverGroupByName, { params }, as)),
     cluster: (params, as) =>
@@ -150,7 +153,7 @@ export function createPort(infrastructure: EmbeddedInfrastructure): Infrastructu
       toOutput(await find(instanceOutput, { params, query: { provider, tail } }, as)).output,
     cause: async (params, as) => (await one(toCaused, find(instanceCause, { params }, as)))?.cause,
     statistics: ({ serverGroup, ...params }, as) =>
-      one(objectOf, find(statisticsOfGroup, { params, query: { serverGroup } }, as)),
+      one(toStatistics, find(statisticsOfGroup, { params, query: { serverGroup } }, as)),
     securityGroup: (params, as) => one(toSecurityGroup, find(securityGroupByName, { params }, as)),
     async securityGroupNames(application, as) {
       const query = { q: application, type: 'securityGroups' }

@@ -1,7 +1,7 @@
 /** Metrics of server groups, as load balancers and providers measure them. */
 
-import { list, or, shape } from '@fairlead/base/json/shape.ts'
-import { numberOf, textOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { textOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -17,17 +17,6 @@ import {
 import { type GroupPlace, GroupSamples } from '../samples.ts'
 import { toValues } from '../series.ts'
 
-const toGroups = list(
-  shape({
-    name: String,
-    account: String,
-    region: String,
-    cloudProvider: [or(textOf, ''), 'cloudProvider', 'type'],
-  }),
-)
-const toStatistics = shape({
-  datapoints: list(shape({ atMs: [numberOf, 'timestamp'], value: [numberOf, 'sum', 'average'] })),
-})
 /** A metric of a configuration. */
 const toMetric = shape({ metricName: or(textOf, ''), account: textOf, cloudProvider: textOf })
 
@@ -99,7 +88,7 @@ async function findPlace(context: BackendContext, question: MetricQuestion): Pro
     name,
     region: location,
     account: parameters['account'] ?? given.account,
-    cloudProvider: parameters['cloudProvider'] ?? given.cloudProvider,
+    provider: parameters['cloudProvider'] ?? given.cloudProvider,
   }
   const where = location === undefined ? '' : ` in ${location}`
   for (const app of new Set([application, ...(named === null ? [] : [named])])) {
@@ -112,7 +101,11 @@ async function findPlace(context: BackendContext, question: MetricQuestion): Pro
       throw new MetricError(
         `There are ${found.length} server groups "${name}"${where}: set "account" in "extendedScopeParams".`,
       )
-    if (found[0] !== undefined) return { ...found[0], provider: found[0].cloudProvider }
+    const [group] = found
+    if (group !== undefined) {
+      const { provider, account, region } = group
+      return { provider, account, region, name }
+    }
   }
   throw new MetricError(`There is no server group "${name}"${where}.`)
 }
@@ -123,10 +116,9 @@ async function groupsOf(
   application: string,
   { identity }: MetricQuestion,
 ) {
-  const groups = await context.ports.infrastructure
+  return context.ports.infrastructure
     .serverGroups(application, toCaller({ ...identity }))
     .catch((error: Error) => (isRefusal(error) ? [] : unreachable(error)))
-  return toGroups(groups)
 }
 
 function isRefusal(error: Error): error is PortError {
@@ -152,8 +144,7 @@ async function readPoints(
     })
   if (statistics === undefined)
     throw new MetricError(`There is no metric "${metric}" of ${name} in ${account}/${region}.`)
-  const { datapoints } = toStatistics(statistics)
-  return datapoints.flatMap(({ atMs, value }) =>
+  return statistics.datapoints.flatMap(({ atMs, value }) =>
     atMs === undefined || value === undefined ? [] : [{ atMs, value }],
   )
 }

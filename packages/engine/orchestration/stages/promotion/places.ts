@@ -12,7 +12,6 @@ import {
   type RunningCluster,
   runningIn,
   summaryOf,
-  toGroup,
 } from '@fairlead/model/environments/running.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { promote } from '@fairlead/model/stage-types/verification.ts'
@@ -106,7 +105,7 @@ function environmentNamed(list: readonly Environment[], name: string): Environme
 }
 
 async function loadGroups(context: TaskContext): Promise<Group[]> {
-  return (await context.infrastructure.serverGroups(settingsOf(context).application)).map(toGroup)
+  return context.infrastructure.serverGroups(settingsOf(context).application)
 }
 
 export async function loadRunning(

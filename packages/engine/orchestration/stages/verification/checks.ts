@@ -1,7 +1,7 @@
 /** Kinds of checks of `verify`: what one look at a deployment tells. */
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { list, or, shape } from '@fairlead/base/json/shape.ts'
-import { listOf, numberOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { listOf, textOf } from '@fairlead/base/json/values.ts'
 import { CallError } from '@fairlead/base/net/call.ts'
 import { formatQuery } from '@fairlead/base/net/encode-path.ts'
 import {
@@ -268,16 +268,12 @@ async function metricOf(
   if (found === undefined)
     throw new StageError([`There is no metric "${metric}" of ${name} in ${account}/${region}.`])
   const since = context.stage.startTime ?? context.now
-  const { datapoints, latest, unit } = toStatistics(found)
-  const points = [...datapoints, latest].filter(({ timestamp }) => timestamp > since)
-  const values = points.flatMap(({ sum, average }) => sum ?? average ?? [])
+  const points = [...found.datapoints, found.latest].filter(({ atMs = 0 }) => atMs > since)
+  const values = points.flatMap(({ value }) => value ?? [])
   if (values.length === 0) return undefined
   const total = values.reduce((all, value) => all + value, 0)
-  return unit === 'Count' ? total : total / values.length
+  return found.unit === 'Count' ? total : total / values.length
 }
-
-const toPoint = shape({ timestamp: or(numberOf, 0), sum: numberOf, average: numberOf })
-const toStatistics = shape({ datapoints: list(toPoint), latest: toPoint, unit: textOf })
 
 /** The latest output of every instance. */
 async function lookAtLogs(
