@@ -195,7 +195,7 @@ interface ColumnProps extends Omit<FlowProps, 'isChanging'> {
 
 function Column({ application, environment, groups, releases }: ColumnProps) {
   const { name, accounts, clusters, health, sinceMs, rollback, drift } = environment
-  const denied = useDenial({ operation: changeOperation, application, account: accounts[0] })
+  const denied = useDenial(changeOperation, application, accounts[0])
   const names = clusters.flatMap((cluster) =>
     cluster.serverGroups.map((group) => `${cluster.account} ${cluster.region} ${group}`),
   )
