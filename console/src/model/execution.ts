@@ -13,6 +13,9 @@ export type Stage = Schemas['Stage']
 
 export type StageTree = ReturnType<typeof toStageTree>
 
+/** Made once: `localeCompare` with options makes one for each comparison. */
+const compareNumbered = new Intl.Collator('en', { numeric: true }).compare
+
 /** Stages of the definition in their order, with their links; and synthetic ones by the stage that they belong to. */
 export function toStageTree(stages: readonly Stage[]) {
   const { top = [], ...others } = Object.groupBy(
@@ -27,8 +30,7 @@ export function toStageTree(stages: readonly Stage[]) {
     ] as const
   })
   // The API sorts them by their references as text.
-  const byReference = (a: Stage, b: Stage) =>
-    (a.refId ?? '').localeCompare(b.refId ?? '', 'en', { numeric: true })
+  const byReference = (a: Stage, b: Stage) => compareNumbered(a.refId ?? '', b.refId ?? '')
   const ordered = levelsOf(top.toSorted(byReference)).flat()
   return { top: ordered, inner: new Map(inner), links: linksOf(ordered) }
 }
@@ -89,8 +91,12 @@ export function steerersOf({ authentication }: Execution) {
 
 export type Failure = NonNullable<ReturnType<typeof findFailure>>
 
+/** Lists ask for those of all rows, several times. */
+const failures = new WeakMap<readonly Stage[], Failure | undefined>()
+
 export function failureOf({ stages }: Pick<Execution, 'stages'>): Failure | undefined {
-  return findFailure(toStageTree(stages))
+  if (!failures.has(stages)) failures.set(stages, findFailure(toStageTree(stages)))
+  return failures.get(stages)
 }
 
 /** The first failed stage, followed to the inner stage that has the reason; and the execution that it has started. */
