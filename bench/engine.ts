@@ -4,13 +4,16 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median, print, type Row, round } from './measure.ts'
 import type { BenchOptions } from './options.ts'
-import { createApplication, post, read } from './standalone.ts'
+import { createApplication, post, read, send } from './standalone.ts'
 import { logIn, type Scratch, startGateway, type Target } from './targets.ts'
 
-const definitionCounts = [600, 2400, 6000, 20_000]
-const executionCounts = [1000, 100_000, 1_000_000]
 const pipelinesEach = 20
+const definitionCounts = [pipelinesEach, 600, 6000, 20_000]
+const executionCounts = [1000, 100_000, 1_000_000]
+const definitionsBesideExecutions = 600
 const runsAtATime = 32
+/** Of the first application; its runs wait for a judgment. */
+const heldPipeline = 'held'
 /** V8 compiles what runs take for some hundred of them. */
 const warmUpRuns = 1500
 /** One after another. */
@@ -38,7 +41,7 @@ export async function measureDefinitions(options: BenchOptions, scratch: Scratch
 
 export async function measureExecutions(options: BenchOptions, scratch: Scratch): Promise<void> {
   const counts = options.isShort ? executionCounts.slice(0, 2) : executionCounts
-  const [definitions = 0] = definitionCounts
+  const definitions = definitionsBesideExecutions
   await measureAll(
     options,
     scratch,
@@ -161,21 +164,17 @@ async function measureStored(
     const hooked = await inTurn(engine, (n) =>
       post(engine.target, `/webhooks/webhook/source-${n}`, {}),
     )
-    const lists = [
-      'pipelines?limit=2',
-      'tasks',
-      'executions/search?triggerTypes=manual&size=5',
-      'executions/search?triggerTypes=git&size=5',
-    ].map((path) => ({ path, reads: [] as number[] }))
-    for (const list of lists)
+    const steered: Row = {}
+    for (const [name, { ready, send }] of Object.entries(requests)) {
+      const costs: number[] = []
       for (let n = 0; n < oneByOne; n++) {
+        const subject = await ready(engine, (n * 13) % stored.definitions)
         const before = gateway.process.cpuUs()
-        await read(
-          engine.target,
-          `/applications/${applicationOf(n % stored.definitions)}/${list.path}`,
-        )
-        list.reads.push((gateway.process.cpuUs() - before) / 1000)
+        await send(engine.target, subject)
+        costs.push((gateway.process.cpuUs() - before) / 1000)
       }
+      steered[`CPU ms: ${name}`] = median(costs).toFixed(1)
+    }
     return {
       definitions: stored.definitions,
       executions: stored.executions,
@@ -183,10 +182,7 @@ async function measureStored(
       'CPU ms/run': runs.cpuMs.toFixed(2),
       'start ms': median(started).toFixed(1),
       'webhook ms': median(hooked).toFixed(1),
-      'CPU ms: list': median(lists[0]?.reads ?? []).toFixed(1),
-      tasks: median(lists[1]?.reads ?? []).toFixed(1),
-      search: median(lists[2]?.reads ?? []).toFixed(1),
-      'search for none': median(lists[3]?.reads ?? []).toFixed(1),
+      ...steered,
       'up after ms': round(startMs),
       'with CPU ms': round(startCpuMs),
       'idle MiB': round(memory),
@@ -201,6 +197,50 @@ interface Engine {
   readonly target: Target
   readonly db: DatabaseSync
   readonly definitions: number
+}
+
+interface Steering {
+  /** What is not measured. @returns the address of its subject */
+  readonly ready: (engine: Engine, n: number) => Promise<string>
+  readonly send: (target: Target, subject: string) => Promise<unknown>
+}
+
+const ofApplication = async (_engine: Engine, n: number) => `/applications/${applicationOf(n)}`
+const readOf = (path: string): Steering => ({
+  ready: ofApplication,
+  send: (target, application) => read(target, `${application}/${path}`),
+})
+
+/** Requests whose processor time is measured until they are answered. */
+const requests: Readonly<Record<string, Steering>> = {
+  list: readOf('pipelines?limit=2'),
+  tasks: readOf('tasks'),
+  search: readOf('executions/search?triggerTypes=manual&size=5'),
+  'search for none': readOf('executions/search?triggerTypes=git&size=5'),
+  'by parameter': readOf('executions/search?parameter=ring%3Dblue&size=5'),
+  'by parameter, none': readOf('executions/search?parameter=ring%3Dred&size=5'),
+  judgment: {
+    ready: async (engine) => {
+      const run = await untilHeld(engine)
+      const { stages } = (await read(engine.target, run)) as { stages: { id: string }[] }
+      return `${run}/stages/${stages[0]?.id}`
+    },
+    send: (target, stage) => send(target, 'PATCH', stage, { judgmentStatus: 'continue' }),
+  },
+  cancel: {
+    ready: untilHeld,
+    send: (target, run) => send(target, 'PUT', `${run}/cancel`, {}),
+  },
+}
+
+/** A run that waits for a judgment. */
+async function untilHeld({ target }: Engine): Promise<string> {
+  const run = await post(target, `/pipelines/${applicationOf(0)}/${heldPipeline}`, {})
+  for (const endMs = performance.now() + limitMs; performance.now() < endMs; await sleep(5)) {
+    const { stages } = (await read(target, run)) as { stages: { status: string }[] }
+    if (stages[0]?.status === 'RUNNING') return run
+  }
+  throw new Error(`${run} does not wait for its judgment.`)
 }
 
 /** So many runs of different pipelines, some at a time. */
@@ -300,6 +340,12 @@ function writeDefinitions(db: DatabaseSync, count: number): void {
     write.run('pipeline', id, application, id, document)
     note.run(id, document)
   }
+  const held = {
+    ...{ id: heldPipeline, name: heldPipeline, application: applicationOf(0), triggers: [] },
+    stages: [{ refId: '1', type: 'manualJudgment', name: 'Judge' }],
+    limitConcurrent: false,
+  }
+  write.run('pipeline', heldPipeline, applicationOf(0), heldPipeline, JSON.stringify(held))
   db.exec('DELETE FROM definitions_marked; COMMIT')
 }
 
@@ -312,7 +358,9 @@ function toPipeline(id: string, application: string, n: number): object {
     variables: [{ key: `value${index}`, value: '${1 + 1}' }],
   }))
   const triggers = [{ id: `trigger-${n}`, type: 'webhook', source: `source-${n}`, enabled: true }]
-  return { id, name: id, application, stages, triggers, updateTs: '0', lastModifiedBy: 'admin' }
+  const parameterConfig = [{ name: 'ring', default: 'blue' }]
+  const saved = { updateTs: '0', lastModifiedBy: 'admin' }
+  return { id, name: id, application, stages, triggers, parameterConfig, ...saved }
 }
 
 function applicationOf(n: number): string {

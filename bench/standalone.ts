@@ -16,14 +16,24 @@ export async function read(target: Target, path: string): Promise<unknown> {
 
 /** @returns the reference to what it has started */
 export async function post(target: Target, path: string, body: unknown): Promise<string> {
+  const text = await send(target, 'POST', path, body)
+  return text === '' ? '' : (textOf(objectOf(JSON.parse(text))['ref']) ?? '')
+}
+
+export async function send(
+  target: Target,
+  method: string,
+  path: string,
+  body: unknown,
+): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${target.port}${path}`, {
-    method: 'POST',
+    method,
     headers: { ...target.headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
   const text = await answer.text()
-  if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${text.slice(0, 500)}`)
-  return text === '' ? '' : (textOf(objectOf(JSON.parse(text))['ref']) ?? '')
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text.slice(0, 500)}`)
+  return text
 }
 
 /** Waits for the end of a task or an execution. @throws {Error} unless it succeeds */

@@ -408,7 +408,7 @@ export class ExecutionStore {
     const rows = this.#db
       .prepare(
         `SELECT id, iif(complete, coalesce(start_time, build_time), start_time) AS start_time FROM orchestration_executions
-         WHERE config_id = ? AND type = 'PIPELINE'${statusCondition(wanted)} ORDER BY id DESC LIMIT ?`,
+         WHERE config_id = ? AND type = 'PIPELINE'${statusCondition(wanted)} ORDER BY ${goOn(wanted) ? '+' : ''}id DESC LIMIT ?`,
       )
       .all(configId, ...(wanted ?? []), limit)
     return rows.map((row) => ({
@@ -584,8 +584,14 @@ function parseStored(text: string): unknown {
   }
 }
 
+/** Few do: they have an index of their own, which SQLite takes where a sign keeps it off the others. */
+function goOn(wanted: readonly Status[] | undefined): boolean {
+  return wanted !== undefined && !wanted.some(isComplete)
+}
+
 function statusCondition(wanted: readonly Status[] | undefined): string {
-  return wanted === undefined ? '' : ` AND status IN (${wanted.map(() => '?').join(', ')})`
+  if (wanted === undefined) return ''
+  return `${goOn(wanted) ? ' AND complete = 0' : ''} AND status IN (${wanted.map(() => '?').join(', ')})`
 }
 
 const hasMark = `EXISTS (SELECT 1 FROM orchestration_search_marks AS other WHERE other.application = run.application
@@ -601,17 +607,29 @@ interface SearchSource {
 
 /** Where a search begins, and the marks that are to be looked for besides. */
 function sourcesOf(query: SearchQuery): readonly [readonly SearchSource[], readonly string[]] {
-  const { user, name, eventId, types = [], terms = [], authors = [] } = query
+  const { user, name, eventId, statuses, types = [], terms = [], authors = [] } = query
   const marks = [
     eventId === undefined ? undefined : searchMarks.event(eventId),
     markOfTerms(terms),
     name === undefined ? undefined : searchMarks.name(name),
   ].filter((mark) => mark !== undefined)
   const [mark] = marks
+  const ofUser = user === undefined ? '' : '? IN (run.user, run.trigger_user) AND'
+  if (goOn(statuses) && authors.length === 0)
+    return [
+      [
+        {
+          table: `orchestration_executions AS run WHERE ${ofUser}`,
+          values: given(user),
+          at: '+run',
+          column: '+run.application',
+        },
+      ],
+      marks,
+    ]
   const first =
     authors.length > 0 ? authors : mark === undefined ? types.map(searchMarks.type) : [mark]
   if (first.length > 0) {
-    const ofUser = user === undefined ? '' : '? IN (run.user, run.trigger_user) AND'
     const sources = first.map(
       (one): SearchSource => ({
         table: `orchestration_search_marks AS marked CROSS JOIN orchestration_executions AS run
