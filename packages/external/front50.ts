@@ -77,6 +77,10 @@ export function openFront50(call: CallService): StoredDefinitions {
       list(`${pathTo`/pipelines/triggeredBy/${id}/${word}`}?restricted=false`, as),
     pipelinesOf: (application, as) => list(pathTo`/pipelines/${application}`, as),
     pipeline: (id, as) => one(pathTo`/pipelines/${id}/get`, as),
+    pipelineNamed: async ({ application, name }, as) => {
+      const named = await one(pathTo`/pipelines/${application}/name/${name}`, as)
+      return named?.['name'] === name ? named : undefined
+    },
     pipelineVersions: ({ id, most }, as) =>
       list(pathTo`/pipelines/${id}/history` + formatQuery({ limit: most }), as),
     strategies: (application, as) =>

@@ -37,6 +37,11 @@ export interface StoredDefinitions {
   /** In their order. */
   pipelinesOf(application: string, as: Caller): Promise<JsonObject[]>
   pipeline(id: string, as: Caller): Promise<JsonObject | undefined>
+  /** The one that is spelled so. */
+  pipelineNamed(
+    place: { readonly application: string; readonly name: string },
+    as: Caller,
+  ): Promise<JsonObject | undefined>
   /** The newest first. */
   pipelineVersions(
     wanted: { readonly id: string; readonly most: number },

@@ -1,6 +1,7 @@
 /** Ways around the permissions of an application that somebody without rights on it might try. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
+import { basic } from '../login/support.ts'
 import { waitFor } from '../support/wait-until.ts'
 import { type Seeded, startSeeded } from './support.ts'
 
@@ -95,6 +96,40 @@ test('attacks on an application that somebody has no right on', async (t) => {
       await forbidden(`GET /applications/${name}`)
       await forbidden(`GET /applications/${name}/pipelineConfigs`)
     }
+  })
+
+  await t.test('a start judges the application of the pipeline that starts', async () => {
+    const saved = await ask(
+      'mallory',
+      'POST /pipelines',
+      plan({
+        ...{ application: 'mine', name: 'asking', stages: [wait] },
+        parameterConfig: [
+          { name: 'ring', required: true },
+          { name: 'size', hasOptions: true, options: [{ value: 'S' }] },
+        ],
+      }),
+    )
+    assert.equal(saved.status, 200, saved.text)
+    const [own, other] = ['mine', 'secret'].map((name) => `POST /pipelines/${name}`)
+    for (const path of [`${own}/${secretId}`, `${other}/${secretId}`, `${other}/main`])
+      await forbidden(path, {})
+    for (const path of ['POST /pipelines/MINE/own', `${own}/own`]) {
+      const { status, text } = await ask('mallory', path, { parameters: {} })
+      assert.equal(status, 202, `${path}: ${text}`)
+    }
+    assert.equal((await ask('olga', `${own}/${secretId}`, {})).status, 202)
+    assert.equal((await ask('mallory', `${own}/Own`, {})).status, 404)
+    const missing = await ask('mallory', `${own}/asking`, {})
+    assert.equal(missing.status, 400)
+    assert.match(missing.text, /ring/)
+    const answer = await fetch(`${url}/pipelines/mine/asking`, {
+      method: 'POST',
+      headers: { ...basic('mallory', 'correct horse'), 'content-type': 'application/json' },
+      body: JSON.stringify({ parameters: { ring: 'blue', size: 'XL' } }),
+    })
+    assert.equal(answer.status, 202, await answer.text())
+    assert.match(answer.headers.get('x-fairlead-warnings') ?? '', /XL/)
   })
 
   await t.test('look-alikes of its name give no right on it', async () => {

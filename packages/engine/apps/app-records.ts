@@ -155,7 +155,9 @@ export class AppRecords {
     }
     const run = { executionId, environment, kind, version, image, file, message, user }
     const stored = () => this.store.addRun(application, { ...run, createdMs: this.context.now() })
-    await startPipeline({ ...definition, executionId, trigger }, as, this.engine, stored)
+    await startPipeline({ ...definition, executionId, trigger }, as, this.engine, {
+      noteStored: stored,
+    })
     const isWaiting = options.store.load(executionId)?.engine.parkedAt !== undefined
     return {
       id: executionId,

@@ -91,6 +91,8 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
     pipelinesOf: async (application) =>
       reindexed(inOrder(await parseInTurns(pipelines.textsOfApplication(application)))),
     pipeline: async (id) => pipelines.get(foldName(id)),
+    pipelineNamed: async ({ application, name }) =>
+      pipelines.named(name, application).find((each) => each['name'] === name),
     pipelineVersions: async ({ id, most }) => parseInTurns(pipelines.history(foldName(id), most)),
     strategies: async (application) =>
       application === undefined

@@ -13,7 +13,7 @@ export function executionsOf(engine: Engine): Executions {
   return {
     runsOtherStages: false,
     async start(definition, stored, as) {
-      await startPipeline(definition, as, engine, stored)
+      await startPipeline(definition, as, engine, { noteStored: stored })
     },
     recordFailure: (definition, problem, stored, as) =>
       recordFailedStart({ ...definition, errorMessage: problem }, as, engine, stored),
@@ -41,7 +41,8 @@ export function planOf(definition: JsonObject): JsonObject {
 }
 
 /**
- * @param stored Called in the transaction that stores the execution
+ * @param noteStored Called in the transaction that stores the execution
+ * @param definition As it is stored, where that is known
  * @returns the path of the execution, or the processed definition of a plan
  * @throws {PortError}
  */
@@ -49,26 +50,26 @@ export async function startPipeline(
   body: unknown,
   caller: Caller,
   engine: Engine,
-  stored?: () => void,
+  { noteStored, definition }: { noteStored?: () => void; definition?: JsonObject } = {},
 ): Promise<JsonObject> {
   const { options } = engine
   const { executionId, application, trigger, plan } = toStart(body)
   const known = executionId === undefined ? undefined : options.store.load(executionId)
   if (known?.type === 'PIPELINE' && known.application === application) {
-    stored?.()
+    noteStored?.()
     return { ref: `/pipelines/${known.id}` }
   }
   if (known !== undefined)
     throw new PortError(400, '"executionId" is taken. Leave it out, and the engine makes one.')
   await checkParentReadable(trigger, caller, options)
-  const prepared = await preparePipeline(body, caller, options)
+  const prepared = await preparePipeline(body, caller, options, definition)
   if (prepared.kind === 'plan') return prepared.definition
   if (prepared.kind === 'failed') {
     // A plan has requested no run that could be shown as failed.
     if (!plan) engine.transact((unit) => unit.record(prepared.execution))
     throw new PortError(400, prepared.message)
   }
-  return { ref: `/pipelines/${engine.submit(prepared.execution, stored).id}` }
+  return { ref: `/pipelines/${engine.submit(prepared.execution, noteStored).id}` }
 }
 
 /** @throws {PortError} */

@@ -28,6 +28,8 @@ export interface ServiceTraits {
   readonly warns: boolean
   /** Saves definitions that cannot be judged yet, and holds back what it concerns. */
   readonly holdsBack: boolean
+  /** Starts pipelines by name: definitions are stored where they run. */
+  readonly startsStored: boolean
   readonly keepsSecrets: boolean
   /** Decides also while `services.fiat.enabled` is off. */
   readonly decidesAlways: boolean
@@ -62,6 +64,7 @@ export const spinnakerTraits: ServiceTraits = {
   previewsTasks: false,
   warns: false,
   holdsBack: false,
+  startsStored: false,
   keepsSecrets: false,
   decidesAlways: false,
   learnsRolesFromLogins: false,
@@ -80,6 +83,7 @@ export const ownTraits: ServiceTraits = {
   previewsTasks: true,
   warns: true,
   holdsBack: true,
+  startsStored: true,
   keepsSecrets: true,
   decidesAlways: true,
   learnsRolesFromLogins: true,

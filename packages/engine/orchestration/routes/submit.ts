@@ -1,7 +1,11 @@
 /** Starting work: pipelines and ad-hoc tasks (docs/contracts/orchestration.md#submission). */
 
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import {
+  describeOtherValues,
+  describeParameterProblem,
+} from '@fairlead/model/stage-types/check-parameters.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
@@ -13,7 +17,7 @@ import { planOf, recordFailedStart, startPipeline } from '../executions.ts'
 import { findingRoutes } from '../findings/routes.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
 import { previewTask } from '../submission/preview-task.ts'
-import { loadDefinition } from '../submission/stored-definition.ts'
+import { findOfApplication, loadDefinition } from '../submission/stored-definition.ts'
 import { objectAnswer, sendRecord } from './answers.ts'
 
 export function submitRoutes(app: FastifyInstance, engine: Engine): void {
@@ -48,6 +52,24 @@ export function submitRoutes(app: FastifyInstance, engine: Engine): void {
       return start(request, { ...definition, trigger: bodyOf(request.body), ...more })
     })
   }
+
+  /** For the gateway, which has judged the application: status 404 where more is to be looked at than that. */
+  app.post('/orchestrate/:application/:nameOrId', async (request) => {
+    const caller = trustedCallerOf(request)
+    const place = {
+      application: pathValue(request, 'application'),
+      nameOrId: pathValue(request, 'nameOrId'),
+    }
+    const definition = await findOfApplication(place, caller, options)
+    const trigger = bodyOf(request.body)
+    const given = objectOf(trigger['parameters'])
+    if (definition === undefined || describeParameterProblem(definition, given) !== undefined)
+      throw new PortError(404, 'There is no such pipeline that could be started so.')
+    const body = { ...maskDefinition(definition), trigger }
+    const started = await startPipeline(body, caller, engine, { definition })
+    const warnings = describeOtherValues(definition, given)
+    return warnings.length === 0 ? started : { ...started, warnings }
+  })
 
   app.post('/fail', async (request, reply) => {
     await recordFailedStart(bodyOf(request.body), trustedCallerOf(request), engine)

@@ -52,7 +52,7 @@ import { secretsToNote } from '../secrets.ts'
 import { describeFieldProblems } from '../stages/described-fields.ts'
 import { commonParts } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
-import { checkOwner, isDisabledInStore } from './stored-definition.ts'
+import { checkOwner, createStart, isDisabledInStore, type Start } from './stored-definition.ts'
 import { expandTemplate } from './template-instance.ts'
 import { normaliseTrigger, withDefaultParameters } from './trigger.ts'
 
@@ -78,11 +78,6 @@ interface Draft {
   readonly faults?: readonly string[]
 }
 
-interface Start {
-  readonly caller: Caller
-  readonly sources: EngineOptions
-}
-
 type Phase = (
   draft: Draft,
   start: Start,
@@ -101,15 +96,19 @@ const phases: readonly Phase[] = [
   ({ stages }) => void checkGraph(stages),
 ]
 
-/** @throws {PortError} 400 when the body is refused without a trace. */
+/**
+ * @param stored The definition in the store, where it is known
+ * @throws {PortError} 400 when the body is refused without a trace.
+ */
 export async function preparePipeline(
   body: unknown,
   caller: Caller,
   sources: EngineOptions,
+  stored?: JsonObject,
 ): Promise<PreparedPipeline> {
-  const start = { caller, sources }
+  const start = createStart(caller, sources, stored)
   const given = withoutNullEntries(checkDefinition(body, sources.limits))
-  await checkOwner(given, caller, sources)
+  await checkOwner(given, start)
   let draft: Draft = {
     given,
     trigger: normaliseTrigger(given['trigger'], caller, sources),
@@ -273,9 +272,8 @@ function priorArtifacts(given: JsonObject, { store }: EngineOptions): JsonObject
 }
 
 /** Refuses definitions that are disabled, also only where they are stored, and instances of version-1 templates. */
-async function checkRunnable({ given }: Draft, { caller, sources }: Start): Promise<undefined> {
-  const isDisabled =
-    readPipeline(given).isDisabled || (await isDisabledInStore(given, caller, sources))
+async function checkRunnable({ given }: Draft, start: Start): Promise<undefined> {
+  const isDisabled = readPipeline(given).isDisabled || (await isDisabledInStore(given, start))
   const problem = isDisabled
     ? 'The pipeline is disabled and cannot be started.'
     : versionOneProblem(given)
@@ -429,7 +427,7 @@ export function recordFailure(
   caller: Caller,
   sources: EngineOptions,
 ): Execution {
-  const start = { caller, sources }
+  const start = createStart(caller, sources)
   const draft = { given, trigger: normaliseTrigger(given['trigger'], caller, sources), stages: [] }
   return asFailed(executionFrom({ ...draft, ...readableStages(draft, start) }, start), message)
 }

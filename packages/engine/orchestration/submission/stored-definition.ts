@@ -1,10 +1,38 @@
-/** The stored definition under the id of a submitted one: whose it is, and whether it may run. */
+/** The stored definition that is started, or that has the id of a submitted one: whose it is, and whether it may run. */
 import { isTrue, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { isPassing, PortError } from '@fairlead/base/port-error.ts'
 import { checkOnApplication } from '@fairlead/ports/access.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { EngineOptions } from '../engine-parts.ts'
+
+export interface Start {
+  readonly caller: Caller
+  readonly sources: EngineOptions
+  /** What is stored under an id, read once. */
+  readonly loadStored: (id: string) => Promise<JsonObject | undefined>
+}
+
+export function createStart(caller: Caller, sources: EngineOptions, stored?: JsonObject): Start {
+  let reading = stored && Promise.resolve<JsonObject | undefined>(stored)
+  const loadStored = (id: string) => (reading ??= loadDefinition(id, caller, sources))
+  return { caller, sources, loadStored }
+}
+
+/** The one of exactly this application with this name, else with this id. @throws {Error} while the definition store cannot be asked */
+export async function findOfApplication(
+  { application, nameOrId }: { readonly application: string; readonly nameOrId: string },
+  caller: Caller,
+  { ports: { definitions } }: EngineOptions,
+): Promise<JsonObject | undefined> {
+  const found =
+    (await definitions.pipelineNamed({ application, name: nameOrId }, caller)) ??
+    (await definitions.pipeline(nameOrId, caller))
+  const isMeant = found?.['name'] === nameOrId || found?.['id'] === nameOrId
+  return isMeant && foldName(String(found['application'])) === foldName(application)
+    ? found
+    : undefined
+}
 
 /** Undefined: the caller sees none. @throws {Error} while the definition store cannot be asked */
 export async function loadDefinition(
@@ -26,40 +54,30 @@ export async function loadDefinition(
  */
 export async function checkOwner(
   submitted: JsonObject,
-  caller: Caller,
-  sources: EngineOptions,
+  { caller, sources, loadStored }: Start,
 ): Promise<void> {
   const id = textOf(submitted['id'])
   if (!sources.judges || id === undefined) return
-  const owner = (await ownerOf(id, caller, sources)) ?? sources.store.newestRun(id)?.application
-  if (owner === undefined || foldName(owner) === foldName(String(submitted['application'] ?? '')))
-    return
-  checkOnApplication(await sources.accessOf(caller.user), owner, 'EXECUTE')
-}
-
-async function ownerOf(
-  id: string,
-  caller: Caller,
-  sources: EngineOptions,
-): Promise<string | undefined> {
-  const stored = await loadDefinition(id, caller, sources).catch(() => {
+  const stored = await loadStored(id).catch(() => {
     throw new PortError(
       503,
       'The pipeline cannot be started now: the definition store cannot be asked whose it is.',
     )
   })
-  return textOf(stored?.['application'])
+  const owner = textOf(stored?.['application']) ?? sources.store.newestRun(id)?.application
+  if (owner === undefined || foldName(owner) === foldName(String(submitted['application'] ?? '')))
+    return
+  checkOnApplication(await sources.accessOf(caller.user), owner, 'EXECUTE')
 }
 
 /** A store that cannot be asked does not hold anything up. */
 export async function isDisabledInStore(
   submitted: JsonObject,
-  caller: Caller,
-  sources: EngineOptions,
+  { sources, loadStored }: Start,
 ): Promise<boolean> {
   const id = textOf(submitted['id'])
   if (id === undefined || isTrue(objectOf(submitted['initialConfig'])['enabled'])) return false
-  const stored = await loadDefinition(id, caller, sources).catch((error: unknown) => {
+  const stored = await loadStored(id).catch((error: unknown) => {
     sources.log.warn({ err: error, pipeline: id }, 'the stored definition could not be read')
     return undefined
   })

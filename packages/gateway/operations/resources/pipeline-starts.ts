@@ -10,7 +10,9 @@ import {
   listOf,
   objectOf,
   parseObject,
+  textsOf,
 } from '@fairlead/base/json/values.ts'
+import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
 import { createUlid } from '@fairlead/base/storage/ulid.ts'
 import { Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
@@ -116,6 +118,11 @@ async function startStored(
   request.state.application = application
   const { plan, trigger } = toStart(request)
   const prefix = `Pipeline "${nameOrId}" of ${application} could not be started: `
+  const started = await withPrefix(prefix, () => startOfApplication(request, platform, nameOrId))
+  if (started !== undefined) {
+    const { warnings, ...answer } = started
+    return withWarnings(textsOf(warnings), answer, status)
+  }
   const definition = await withPrefix(prefix, () => findDefinition(request, application, nameOrId))
   await checkMayExecute(request, platform, String(definition['application'] ?? application))
   const parameters = trigger.parameters ?? {}
@@ -140,6 +147,36 @@ async function startStored(
     if (plan) return new DirectAnswer(200, answer)
     return withWarnings(describeOtherValues(definition, parameters), answer, status)
   })
+}
+
+/**
+ * With one call, where the engine reads definitions itself: it starts one of exactly the application that the caller may execute.
+ * Undefined: all others, and what is wrong with them.
+ */
+async function startOfApplication(
+  request: OperationRequest,
+  platform: Platform,
+  nameOrId: string,
+): Promise<JsonObject | undefined> {
+  const application = request.path['application'] as string
+  const { plan, trigger } = toStart(request)
+  const { upstreams } = platform
+  const startsStored = (['front50', 'orca'] as const).every(
+    (service) => upstreams.traitsOf(service).startsStored,
+  )
+  if (!startsStored || plan || trigger.notifications.length > 0) return undefined
+  const mayExecute = checkMayExecute(request, platform, application).then(
+    () => true,
+    () => false,
+  )
+  if (!(await mayExecute)) return undefined
+  const answer = await request.call('orca', {
+    method: 'POST',
+    path: pathTo`/orchestrate/${application}/${nameOrId}`,
+    query: { user: trigger.user },
+    body: trigger,
+  })
+  return answer.status === 404 ? undefined : readObject(answer, 'orca')
 }
 
 /** Starts that change nothing: `plan` asks for the definition as it would run, `dryRun` for stages that do nothing. */
