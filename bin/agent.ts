@@ -11,15 +11,6 @@ import { configOption, readConfig } from './read-config.ts'
 import { reportTo } from './service-manager.ts'
 import { packageVersion } from './version.ts'
 
-export const usage = `Usage: fairlead agent [options]
-
-  --config FILE   another configuration file; may be repeated, later wins
-
-Runs the agent, which owns the deployed programs and load balancers of this machine. Fairlead starts it by itself when it is needed,
-unless local.start-agent is false. With FAIRLEAD_DATA_DIR, it reads no configuration. SIGTERM ends the agent alone: programs go on, and
-the next agent adopts them. Where one works already, a service manager with notifications supervises that one.
-`
-
 const answerMs = 10_000
 
 export async function run(args: readonly string[]): Promise<number | undefined> {

@@ -9,16 +9,6 @@ import { type Verification, verifyChain } from '@fairlead/gateway/audit/verify.t
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 
-export const usage = `Usage: fairlead audit verify                    the log of the configuration
-       fairlead audit verify FILE…              files of audit.sink: file, the oldest first
-       fairlead audit verify --sqlite [FILE]    the database; by default that of the data directory
-
-  --expect HASH   hash of a record that must be present, such as the last one of an earlier verification
-  --config FILE   another configuration file; may be repeated, later wins
-
-A gateway may write meanwhile. Exits with 1 if a record was altered or is missing.
-`
-
 const options = {
   sqlite: { type: 'boolean', default: false },
   expect: { type: 'string' },

@@ -19,16 +19,6 @@ import { recordServer } from './server-process.ts'
 import { reportTo, type ServiceManager } from './service-manager.ts'
 import { packageVersion } from './version.ts'
 
-export const usage = `Usage: fairlead backends [options]
-
-  --standby       wait while another process serves them, and take over when it ends
-  --config FILE   another configuration file; may be repeated, later wins
-  --strict        every unknown key of the configuration prevents the start
-
-Serves the embedded back ends on backends.address and backends.port to gateways that show backends.key (FAIRLEAD_BACKENDS_KEY)
-or a client certificate. A gateway uses them with services.embedded.baseUrl and the same key. Give both the same configuration.
-`
-
 const options = { standby: { type: 'boolean', default: false }, ...startOptions } as const
 
 export async function run(args: readonly string[]): Promise<undefined> {

@@ -15,16 +15,6 @@ import { configOption, existingDataDir, readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 import { packageVersion } from './version.ts'
 
-export const usage = `Usage: fairlead backup FILE [options]
-
-  --encrypt            encrypt with a passphrase, read from standard input
-  --recipient KEY…     encrypt for a public key of age, such as age1…
-  --config FILE        another configuration file; may be repeated, later wins
-
-Writes all that the data directory holds into FILE, or to standard output where FILE is "-". Fairlead may run meanwhile.
-The key of the secrets comes along in an encrypted backup only.
-`
-
 const options = {
   encrypt: { type: 'boolean' },
   recipient: { type: 'string', multiple: true },

@@ -12,19 +12,6 @@ import { openLog } from '@fairlead/base/telemetry/log.ts'
 import { readArguments } from './arguments.ts'
 import { readConfig, settingsHint, startOptions } from './read-config.ts'
 
-export const usage = `Usage: fairlead check [options]
-       fairlead check FILE... [options]
-
-  --config FILE   another configuration file; may be repeated, later wins
-  --strict        every unknown key of the configuration prevents the start; with files, errors and warnings end with 1
-
-Reads the configuration, opens every file that it names, and checks the data directory, the ports and the clusters of accounts. Starts and changes nothing; a
-gateway may run meanwhile. Exits with 1 if a start would fail; a port or a data directory in use is a note only.
-
-With files, checks the pipelines, strategies, templates, canary configurations and applications in them instead (JSON, YAML, or what
-fairlead move --to has written), and prints what a save would find. They may refer to each other, and to what the data directory has.
-`
-
 export async function run(args: readonly string[]): Promise<number> {
   const { positionals: files, values } = readArguments(args, {
     command: 'check',

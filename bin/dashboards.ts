@@ -3,11 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { Misuse, readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 
-export const usage = `Usage: fairlead dashboards [NAME]
-
-Prints a dashboard for Grafana as JSON, or with the name alerts.yml the rules for Prometheus. Without a name, it lists them.
-`
-
 /** One folder above this file, in the repository and in the published package. */
 const folder = new URL('../deploy/monitoring/', import.meta.url)
 

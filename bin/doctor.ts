@@ -7,17 +7,6 @@ import type { RegisteredAddress } from '@fairlead/gateway/login/method-type.ts'
 import { Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 
-export const usage = `Usage: fairlead doctor [options]
-
-  --public-url URL   address of the gateway as browsers see it (default: http.publicUrl, or what redirect addresses say)
-  --proxy ADDRESS    address from which the proxy in front connects (default: one of
-                     server.tomcat.remoteip.internal-proxies)
-  --json             prints JSON
-  --config FILE      another configuration file; may be repeated, later wins
-
-Starts nothing; a gateway may run meanwhile. Exits with 1 if there is a problem.
-`
-
 const options = {
   'public-url': { type: 'string' },
   proxy: { type: 'string' },

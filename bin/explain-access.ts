@@ -3,19 +3,6 @@ import { type AccessQuestion, explainAccess } from '@fairlead/app/doctor/explain
 import { Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 
-export const usage = `Usage: fairlead explain access --user NAME --operation OPERATION [options]
-
-  --user NAME              the user
-  --operation OPERATION    an id such as savePipelineUsingPOST, or a request such as "POST /pipelines"
-  --application NAME       the application of the request
-  --account NAME           the account of the request
-  --build-service NAME     the build service of the request
-  --service-account NAME   the service account in runAsUser of a trigger
-  --config FILE            another configuration file; may be repeated, later wins
-
-The operation is not executed. Exits with 1 if the user may not call it.
-`
-
 const options = {
   user: { type: 'string' },
   operation: { type: 'string' },

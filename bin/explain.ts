@@ -11,38 +11,11 @@ import { parseObject } from '@fairlead/base/json/values.ts'
 import { joinNames, type LoginCredentials } from '@fairlead/gateway/login/trace.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
-import { usage as accessUsage, explainAccessCommand } from './explain-access.ts'
+import { explainAccessCommand } from './explain-access.ts'
 import { configOption, readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 
-const loginUsage = `Usage: fairlead explain login <credentials> [options]
-
-  --user NAME              a user of the form, a directory or a trusted header
-  --password               with --user: read the password from standard input and try it; without it, only search
-  --token TOKEN            an API token or a bearer token; - reads it from standard input
-  --certificate FILE       a client certificate, PEM
-  --saml-response FILE     the SAMLResponse of a browser, base64 or XML
-  --id-token FILE          an ID token of the provider
-  --claims FILE            what a provider says about a user, JSON
-  --registration ID        with --id-token and --claims: the registration of the provider (default: the first)
-  --public-url URL         with --saml-response: address of the gateway as browsers see it
-  --at TIME                check as of this time, such as 2026-01-31T12:00:00Z
-  --json                   prints JSON
-  --config FILE            another configuration file; may be repeated, later wins
-
-The command logs no user in, and credentials stay usable. It exits with 1 if the login would fail.
-`
-
-const explanations = {
-  login: { run: explainLoginCommand, usage: loginUsage },
-  access: { run: explainAccessCommand, usage: accessUsage },
-}
-
-export function usage([named = '']: readonly string[]): string {
-  return named === 'login' || named === 'access'
-    ? explanations[named].usage
-    : `${loginUsage}\n${accessUsage}`
-}
+const explanations = { login: explainLoginCommand, access: explainAccessCommand }
 
 const options = {
   user: { type: 'string' },
@@ -61,7 +34,7 @@ const options = {
 
 export async function run(args: readonly string[]): Promise<number> {
   const [named = ''] = args
-  return choose(explanations, named.startsWith('-') ? '' : named, 'explain').run(args)
+  return choose(explanations, named.startsWith('-') ? '' : named, 'explain')(args)
 }
 
 async function explainLoginCommand(args: readonly string[]): Promise<number> {

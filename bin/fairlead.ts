@@ -2,6 +2,7 @@
 import { enableCompileCache } from 'node:module'
 import { choose, Misuse } from './arguments.ts'
 import { command } from './command-name.ts'
+import { usageOf } from './usages.ts'
 
 // Compiled code is kept between starts, which halves the time of the second one.
 enableCompileCache()
@@ -9,13 +10,7 @@ enableCompileCache()
 /** Each command answers with the exit status of the process; undefined while it goes on working. */
 type Command = (args: readonly string[]) => Promise<number | undefined>
 
-interface CommandModule {
-  readonly run: Command
-  /** A function where it depends on the words after the command. */
-  readonly usage: string | ((words: readonly string[]) => string)
-}
-
-const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
+const commands: Readonly<Record<string, () => Promise<{ readonly run: Command }>>> = {
   serve: () => import('./serve.ts'),
   backends: () => import('./backends.ts'),
   stop: () => import('./stop.ts'),
@@ -65,11 +60,10 @@ export async function runCommand([first = '', ...args]: readonly string[]): Prom
 > {
   const asksForHelp = first === '--help' || first === '-h' || first === 'help'
   const [name = '', ...words] = asksForHelp ? args : [first, ...args]
-  const { run: runChosen, usage: usageOfChosen } = await choose(commands, name, '')()
-  if (!asksForHelp && !words.includes('--help') && !words.includes('-h')) return runChosen(words)
-  process.stdout.write(
-    (typeof usageOfChosen === 'string' ? usageOfChosen : usageOfChosen(words)) + callNote(),
-  )
+  const load = choose(commands, name, '')
+  if (!asksForHelp && !words.includes('--help') && !words.includes('-h'))
+    return (await load()).run(words)
+  process.stdout.write(usageOf(name, words) + callNote())
   return 0
 }
 

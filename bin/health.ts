@@ -6,15 +6,6 @@ import { Client } from 'undici'
 import { readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 
-export const usage = `Usage: fairlead health [options]
-
-  --ready           whether it takes requests now, rather than whether it runs
-  --config FILE     another configuration file; may be repeated, later wins
-
-Exits with 0 when the Fairlead of this configuration on this machine answers so, and otherwise with 1. Where every connection needs a
-client certificate, and no management.server.port is set, it is asked for a connection only.
-`
-
 const options = { ready: { type: 'boolean', default: false }, ...configOption } as const
 const timeoutMs = 5000
 const everyAddress = new Set(['0.0.0.0', '::'])

@@ -31,24 +31,6 @@ import { command } from './command-name.ts'
 import { configOption, readConfig } from './read-config.ts'
 import { findServer } from './server-process.ts'
 
-export const usage = `Usage: fairlead image <action> [options]
-
-  push NAME:VERSION PATH      store a directory, or a tar archive, as an image; .git stays out,
-                              as do sockets, FIFOs and devices, which are named
-      --account NAME…         accounts that get it; all unless given
-      --region NAME…          regions that get it; all unless given
-      --label NAME=VALUE…     facts about the build, such as commit=1a2b3c
-      --tag NAME=VALUE…       marks that can be changed later, such as stage=test
-  list                        the images, the newest first
-  show NAME:VERSION           all details of an image
-  remove NAME:VERSION         delete an image that no server group uses
-
-  --url URL                   the Fairlead of another machine, with the API token in FAIRLEAD_TOKEN
-  --config FILE               another configuration file; may be repeated, later wins
-
-Without --url, the command calls the Fairlead that uses the configured data directory, with the rights of its owner.
-`
-
 const options = {
   account: { type: 'string', multiple: true },
   region: { type: 'string', multiple: true },

@@ -11,14 +11,6 @@ import {
 import { dirname } from 'node:path'
 import { Misuse, readArguments } from './arguments.ts'
 
-export const usage = `Usage: fairlead install --systemd [options]
-
-  --dry-run    print what would be written, and change nothing
-
-Creates the user fairlead and writes units that run this Node and this program: fairlead (fairlead serve), fairlead-agent@ (deployed
-programs) and fairlead-backends (fairlead backends). An existing configuration stays. Starts nothing.
-`
-
 const options = {
   systemd: { type: 'boolean', default: false },
   'dry-run': { type: 'boolean', default: false },

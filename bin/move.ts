@@ -15,22 +15,6 @@ import { openLog } from '@fairlead/base/telemetry/log.ts'
 import { Misuse, readArguments } from './arguments.ts'
 import { configOption, existingDataDir, readConfig } from './read-config.ts'
 
-export const usage = `Usage: fairlead move --from URL|FILE [options]
-       fairlead move --to FILE [options]
-
-  --from URL|FILE      a Front50, a Gate or Fairlead (API token in FAIRLEAD_TOKEN), or a file that --to has written
-  --to FILE            write the definitions of this data directory into FILE; Fairlead may run meanwhile
-  --dry-run            print the report only; Fairlead may run meanwhile
-  --replace            replace objects that exist with other content
-  --strict             refuse objects with errors, such as unknown stage types, instead of reporting them
-  --user NAME          name of an administrator, for a Front50 that asks Fiat
-  --config FILE        another configuration file; may be repeated, later wins
-
-Moves applications, permissions, pipelines, strategies, templates, projects, notifications and service accounts with the
-histories that the source shows into the configured data directory, while no Fairlead runs with it. The report lists what does
-not fit. A second run changes nothing. Executions come with backup and restore only.
-`
-
 const options = {
   from: { type: 'string' },
   to: { type: 'string' },

@@ -4,11 +4,6 @@ import { formatOpenApi } from '@fairlead/gateway/operations/serving/openapi.ts'
 import { readArguments } from './arguments.ts'
 import { packageVersion } from './version.ts'
 
-export const usage = `Usage: fairlead openapi
-
-Prints the OpenAPI document of all operations, as JSON. It reads no configuration.
-`
-
 export async function run(args: readonly string[]): Promise<number> {
   readArguments(args, { command: 'openapi', options: {} })
   process.stdout.write(

@@ -13,15 +13,6 @@ import { command } from './command-name.ts'
 import { configOption, readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 
-export const usage = `Usage: fairlead restore FILE [options]
-
-  --identity FILE      secret keys of age, where the backup was encrypted for a public key
-  --config FILE        another configuration file; may be repeated, later wins
-
-Puts the backup FILE into the configured data directory, which must be empty or absent. The passphrase of an encrypted backup is
-read from standard input. The next start starts the programs that were deployed, and continues executions that ran.
-`
-
 const options = { identity: { type: 'string' }, ...configOption } as const
 const headBytes = 200
 const agentWaitMs = 5000

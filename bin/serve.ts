@@ -16,14 +16,6 @@ import { recordServer } from './server-process.ts'
 import { reportTo, type ServiceManager } from './service-manager.ts'
 import { packageVersion } from './version.ts'
 
-export const usage = `Usage: fairlead serve [options]
-
-  --config FILE   another configuration file; may be repeated, later wins
-  --strict        every unknown key of the configuration prevents the start
-
-Starts the gateway. On SIGTERM or SIGINT (Ctrl-C) it finishes running requests and exits. On SIGHUP it reads the configuration again.
-`
-
 /** One folder above this file, in the repository and in the published package. */
 const consoleDir = new URL('../dist/console/', import.meta.url)
 

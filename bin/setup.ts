@@ -20,16 +20,6 @@ import {
   say,
 } from './install.ts'
 
-export const usage = `Usage: fairlead setup server [options]
-
-  --host HOST       address of Fairlead itself, with a certificate; its DNS record has to lead to this machine
-  --email ADDRESS   where Let's Encrypt may write to; given, hosts of applications get certificates
-  --dry-run         print what would be written, and change nothing
-
-As root: creates the user fairlead, its units and a configuration with applications on the ports 80 and 443, creates the first
-administrator, starts everything, and prints the address to open. What exists stays; run it again after an upgrade.
-`
-
 const options = {
   host: { type: 'string' },
   email: { type: 'string' },

@@ -9,14 +9,6 @@ import { command } from './command-name.ts'
 import { configOption, readConfig } from './read-config.ts'
 import { findServer } from './server-process.ts'
 
-export const usage = `Usage: fairlead stop [options]
-
-  --all           also stops the deployed programs and load balancers of this machine; the next start starts them again
-  --config FILE   another configuration file; may be repeated, later wins
-
-Stops the Fairlead that uses the configured data directory, after its running requests. Deployed programs keep running.
-`
-
 const options = { all: { type: 'boolean', default: false }, ...configOption } as const
 /** Beyond the drain and the time for running requests, as configured. */
 const stopGraceMs = 60_000

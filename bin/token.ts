@@ -11,23 +11,6 @@ import { command } from './command-name.ts'
 import { findUser, openConfiguredTokens } from './open-tokens.ts'
 import { configOption, readConfig } from './read-config.ts'
 
-export const usage = `Usage: fairlead token <action> [options]
-
-  create NAME --user USER              create a token for a user
-  create NAME --service-account NAME   create a token for a service account
-      --days N               lifetime in days; by default the maximum for users, unlimited for service accounts
-      --read-only            allow reading and the evaluation of expressions only
-      --application NAME…    allow only requests for these applications
-      --operation ID…        allow only the operations with these ids
-  list [--user USER | --service-account NAME]
-  rotate ID [--overlap-hours N]        replace the secret; the former one stays valid for N hours (default: 24)
-  revoke ID                            revoke a token at once
-
-  --config FILE              another configuration file; may be repeated, later wins
-
-The command writes only the new secret to standard output. It cannot be shown again.
-`
-
 const options = {
   user: { type: 'string' },
   'service-account': { type: 'string' },

@@ -20,24 +20,6 @@ import { openConfiguredTokens } from './open-tokens.ts'
 import { configOption, readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 
-export const usage = `Usage: fairlead user <action> [NAME] [options]
-
-  add NAME [--role ROLE]…     create a user; the password is read from standard input; without a role, a terminal
-                              prompts for one, and otherwise the user is one of the readers
-  passwd NAME                 set a new password, read from standard input
-      --revoke-tokens         also revoke the API tokens of the user
-      --keep-tokens           keep them; without either option, a terminal prompts, and otherwise they are kept
-  roles NAME [--role ROLE]…   replace the roles of a user
-  unlock NAME                 reset the count of wrong passwords, so that the user need not wait
-  list                        names and roles of all users
-  remove NAME                 delete a user, with the API tokens
-
-  --config FILE               another configuration file; may be repeated, later wins
-
-A running gateway applies changes at once, and ends the sessions of a user whose password, roles or account changed.
-With Redis, unlock applies to all replicas. With LDAP, it takes the name that the user types.
-`
-
 interface CommandInput {
   readonly name: string
   readonly roles: string[]
