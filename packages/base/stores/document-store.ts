@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { formatJson, parseJson } from '../json/json.ts'
-import type { JsonObject } from '../json/values.ts'
+import { type JsonObject, textOf } from '../json/values.ts'
 import { foldName } from '../names/fold-name.ts'
 import { inTransaction } from '../storage/database.ts'
 import { portionSize } from './in-turns.ts'
@@ -132,6 +132,11 @@ export class DocumentStore {
 
   has(key: string): boolean {
     return this.text(key) !== undefined
+  }
+
+  /** A text at the top of a document, of which nothing else is read. */
+  field(key: string, name: string): string | undefined {
+    return textOf(this.#statements.field.get(name, this.#collection.kind, key)?.['value'])
   }
 
   /** When the live document was written, in milliseconds since the epoch. */
@@ -295,6 +300,9 @@ function prepareStatements(db: DatabaseSync) {
     dataVersion: db.prepare('PRAGMA data_version'),
     get: db.prepare(
       'SELECT document, modified_ms FROM definitions_documents WHERE kind = ? AND key = ?',
+    ),
+    field: db.prepare(
+      'SELECT document ->> ? AS value FROM definitions_documents WHERE kind = ? AND key = ?',
     ),
     all: db.prepare('SELECT key, document FROM definitions_documents WHERE kind = ? ORDER BY key'),
     portion: db.prepare(

@@ -1,6 +1,6 @@
 /** Routes of pipelines: lists, single reads, saves, renames and the order within an application. */
 import { setImmediate } from 'node:timers/promises'
-import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
@@ -249,7 +249,7 @@ export function followedBy(
   definitions: Definitions,
   id: string,
 ): { parent: string; keys: readonly string[] } {
-  const parent = textOf(definitions.pipelines.get(foldName(id))?.['id']) ?? id
+  const parent = definitions.pipelines.field(foldName(id), 'id') ?? id
   return { parent, keys: keysOfTriggered(definitions, { types: ['pipeline'], about: [parent] }) }
 }
 
