@@ -29,6 +29,8 @@ import { readPodMetrics } from './pod-usage.ts'
 import type { StaleMark } from './presence.ts'
 
 const planMs = 60_000
+/** A plan makes a request for each object, which a busy API server answers late. */
+const planGraceMs = 5000
 
 export function createManifestReads(
   parts: KubernetesParts,
@@ -107,7 +109,7 @@ async function planDeployment(
   try {
     const run = { id: randomUUID(), user, signal }
     const planning = planManifests({ parts, account, run }, fields)
-    const differences = await (account.presence?.wait(planning) ?? planning)
+    const differences = await (account.presence?.wait(planning, planGraceMs) ?? planning)
     return differences.map((difference) => ({ ...difference }))
   } catch (error) {
     if (error instanceof PortError) throw error
