@@ -1,11 +1,5 @@
 /** States of kinds without a rule: the conditions of kstatus, then what controllers of custom kinds usually write. */
-import {
-  fieldAt,
-  numberOf,
-  objectOf,
-  objectsOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
+import { fieldAt, numberOf, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { isBuiltInGroup } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
 import { attached } from './built-in.ts'
@@ -101,7 +95,10 @@ const wordFields =
   )
 /** The first that fits counts; other words are of something that works. */
 const words: readonly (readonly [state: HealthState, word: RegExp])[] = [
-  ['failed', /^(?:fail|err|invalid|fault|degraded|unhealthy|crash|reject|broken|unavail|abort|red$)/],
+  [
+    'failed',
+    /^(?:fail|err|invalid|fault|degraded|unhealthy|crash|reject|broken|unavail|abort|red$)/,
+  ],
   ['failed', /(?:failed|failure|error)$/],
   ['healthy', /^(?:running|serving|listening|working)$/],
   ['progressing', /ing$|^(?:in_?progress|not_?ready|un_?ready|initial)$/],

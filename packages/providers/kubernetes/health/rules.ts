@@ -260,10 +260,7 @@ const table: readonly (readonly [kinds: string, rule: string])[] = [
     'failed .status.robustness=faulted; trouble .status.robustness=degraded; healthy .status.robustness=healthy; ' +
       'healthy .status.state=detached; progressing .status.state',
   ],
-  [
-    'longhorn.io/Engine,Replica',
-    'failed .status.currentState=error; healthy .status.currentState',
-  ],
+  ['longhorn.io/Engine,Replica', 'failed .status.currentState=error; healthy .status.currentState'],
   ['tekton.dev/Pipeline,Task,ClusterTask,StepAction', 'healthy'],
   ['tekton.dev/*', 'done Succeeded=True; failed! Succeeded=False; progressing Succeeded=Unknown'],
   [

@@ -71,6 +71,8 @@ export function normalized(manifest: JsonObject): JsonObject {
     ...serverFields.map((name) => ['metadata', name]),
     ...[lastAppliedAnnotation, writtenByAnnotation].map(annotation),
   ]
+  // A controller fills them; published roles have an empty list, which would take the rights away until then.
+  if (manifest['aggregationRule'] !== undefined) own.push(['rules'])
   const stripped = own.reduce((left, path) => withoutField(left, path), manifest)
   const maps = ['annotations', 'labels'].flatMap((name) => [
     ['metadata', name],

@@ -63,9 +63,11 @@ export async function planManifests(
   }
   const preparation = await prepare(running, fields)
   await checkChanges(running, preparation.services)
+  const missing = await missingNamespaces(running, preparation)
   const differences: Difference[] = []
   for (const prepared of preparation.manifests) {
-    const difference = await planOne(running, prepared, preparation)
+    const isPlaceLess = prepared.isPlanned || missing.has(prepared.namespace)
+    const difference = await planOne(running, prepared, { ...preparation, isPlaceLess })
     const warnings = [
       ...prepared.notes,
       ...(await missingReferences(running, prepared, preparation)),
@@ -78,17 +80,15 @@ export async function planManifests(
 async function planOne(
   running: ManifestRun,
   prepared: PreparedManifest,
-  preparation: Preparation,
+  preparation: Preparation & { readonly isPlaceLess: boolean },
 ): Promise<Difference> {
   const { name, namespace, resource } = prepared
   const place = { account: running.account.settings.name, namespace, name }
   let live: KubeObject | undefined
   try {
-    live = isPlaceLess(prepared, preparation)
-      ? undefined
-      : await loadLive(running.account, prepared)
+    live = preparation.isPlaceLess ? undefined : await loadLive(running.account, prepared)
     await checkChanges(running, [{ name, isNamespaced: resource.isNamespaced, live }])
-    const next = isPlaceLess(prepared, preparation)
+    const next = preparation.isPlaceLess
       ? prepared.manifest
       : await dryRun(running, respecting(preparation, prepared, live), live)
     const { base, comparedWith } = await baseOf(running, prepared, live)
@@ -138,15 +138,18 @@ async function missingReferences(
   return [...new Set(missing.filter((each) => each !== undefined))]
 }
 
-/** Whether its kind or namespace is created by the same deployment. */
-function isPlaceLess(
-  { isPlanned, namespace }: PreparedManifest,
+/** Those that the same deployment creates: nothing can be tried in them. */
+async function missingNamespaces(
+  { account }: ManifestRun,
   { manifests }: Preparation,
-): boolean {
-  return (
-    isPlanned ||
-    manifests.some(({ kind, objectName }) => kind.name === 'namespace' && objectName === namespace)
-  )
+): Promise<ReadonlySet<string>> {
+  const named = manifests.filter(({ kind }) => kind.name === 'namespace')
+  const missing = await callInTurns(named, async (prepared) => {
+    // What may not be read may exist.
+    const live = await loadLive(account, prepared).catch(() => null)
+    return live === undefined ? (prepared.objectName ?? []) : []
+  })
+  return new Set(missing.flat())
 }
 
 async function dryRun(

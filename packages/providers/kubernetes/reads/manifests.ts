@@ -30,7 +30,7 @@ import type { StaleMark } from './presence.ts'
 
 const planMs = 60_000
 /** A plan makes a request for each object, which a busy API server answers late. */
-const planGraceMs = 5000
+const planGraceMs = 10_000
 
 export function createManifestReads(
   parts: KubernetesParts,

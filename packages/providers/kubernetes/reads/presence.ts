@@ -78,6 +78,8 @@ export class Presence {
       if (!isAway && (await this.#isThere())) continue
       const last = await within<T, typeof late>(graceMs, asked, () => late)
       if (last !== late) return last
+      // It was heard meanwhile.
+      if (this.absence === undefined && !this.#closing.signal.aborted) continue
       throw new PortError(503, this.#describe())
     }
   }
