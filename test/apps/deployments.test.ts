@@ -316,6 +316,10 @@ test('apps', async (t) => {
     const { stdout } = await run()
     assert.match(stdout, /^shop\.example +shop +file +shop-web +none/m)
     assert.match(stdout, /^other\.example +shop +added +shop-web +none/m)
+    // No name of this domain is in the DNS.
+    const checked = await run('check', 'other.example')
+    assert.deepEqual([checked.code, /shop-web +- +none/.test(checked.stdout)], [1, true])
+    assert.equal((await run('check', 'foreign.example')).code, 3)
 
     const own = await run('remove', 'shop.example', '--yes')
     assert.deepEqual([own.code, /Remove it from "hosts"/.test(own.stderr)], [1, true], own.stderr)

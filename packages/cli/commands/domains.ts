@@ -1,5 +1,5 @@
 /** `fairlead domains`: hosts of an app on the front of its machine, with their certificates. */
-
+import { lookup } from 'node:dns/promises'
 import { type CommandContext, defineCommand } from '../command.ts'
 import { exitCodes, misuse } from '../failure.ts'
 import { pathOf } from '../path-of.ts'
@@ -74,35 +74,85 @@ const remove = defineCommand({
   },
 })
 
-export const domains = defineCommand({
-  name: 'domains',
-  summary: 'list hosts with their certificates, or change them: add, remove',
-  group: 'app',
-  actions: [add, remove],
-  run: async ({ session, output, connect }) => {
-    const client = await connect()
-    const found = await client.get<Domain[]>(pathOf`/apps/${session.app()}/domains`)
-    const rows = found.map(
-      ({ host, application, isAdded, loadBalancers, address, certificate }) => [
-        host,
-        application,
-        isAdded ? 'added' : 'file',
-        loadBalancers.join(' ') || '-',
-        certificate?.state ?? (address?.startsWith('https:') ? 'own' : 'none'),
-        dayOf(certificate?.endMs),
-        dayOf(certificate?.nextMs),
-      ],
+interface CheckedDomain extends Domain {
+  /** What the resolver of this machine answers. */
+  readonly addresses?: readonly string[]
+}
+
+const check = defineCommand({
+  name: 'check',
+  summary: 'ask DNS for the hosts; exit code 1 if one has no address, or no valid certificate',
+  words: '[host]',
+  run: async (context) => {
+    const [wanted] = context.words
+    const all = await loadDomains(context)
+    const found = all.filter(({ host }) => wanted === undefined || host === wanted)
+    if (found.length === 0 && wanted !== undefined)
+      throw misuse(
+        `${wanted} is no host of ${context.session.app()}.`,
+        `It has: ${all.map(({ host }) => host).join(', ') || 'none'}.`,
+      )
+    const checked = await Promise.all(
+      found.map(async (domain) => ({ ...domain, addresses: await addressesIn(domain) })),
     )
-    const causes = found.flatMap(({ host, certificate }) =>
-      certificate?.cause === undefined ? [] : [`${host}: ${certificate.cause}`],
-    )
-    const heads = ['HOST', 'OWNER', 'FROM', 'SERVED BY', 'CERTIFICATE', 'UNTIL', 'NEXT']
-    output.result(
-      found,
-      rows.length === 0 ? 'No host belongs to it.' : [...output.table([heads, ...rows]), ...causes],
-    )
+    show(context.output, checked)
+    const isFine = (domain: CheckedDomain) =>
+      (!hasAddress(domain) || domain.addresses?.length !== 0) &&
+      (domain.certificate === undefined || domain.certificate.state === 'valid')
+    return checked.every(isFine) ? exitCodes.done : exitCodes.failed
   },
 })
+
+export const domains = defineCommand({
+  name: 'domains',
+  summary: 'list hosts with their certificates, or change them: add, remove, check',
+  group: 'app',
+  actions: [add, remove, check],
+  run: async (context) => {
+    show(context.output, await loadDomains(context))
+    return exitCodes.done
+  },
+})
+
+async function loadDomains({ session, connect }: CommandContext): Promise<Domain[]> {
+  return (await connect()).get<Domain[]>(pathOf`/apps/${session.app()}/domains`)
+}
+
+/** Wildcards are no name, and browsers themselves know the address of `localhost`. */
+const hasAddress = ({ host }: Domain) => !/^\*\.|\.localhost$/.test(host)
+
+async function addressesIn(domain: Domain): Promise<string[]> {
+  const { host } = domain
+  if (!hasAddress(domain)) return []
+  const found = await lookup(host, { all: true }).catch(() => [])
+  return found.map(({ address }) => address)
+}
+
+function show(output: CommandContext['output'], found: readonly CheckedDomain[]): void {
+  const isChecked = found.some(({ addresses }) => addresses !== undefined)
+  const rows = found.map((domain) => {
+    const { host, application, isAdded, loadBalancers, address, certificate, addresses } = domain
+    return [
+      host,
+      application,
+      isAdded ? 'added' : 'file',
+      loadBalancers.join(' ') || '-',
+      ...(isChecked ? [addresses?.join(' ') || '-'] : []),
+      certificate?.state ?? (address?.startsWith('https:') ? 'own' : 'none'),
+      dayOf(certificate?.endMs),
+      dayOf(certificate?.nextMs),
+    ]
+  })
+  const causes = found.flatMap(({ host, certificate }) =>
+    certificate?.cause === undefined ? [] : [`${host}: ${certificate.cause}`],
+  )
+  const dns = isChecked ? ['DNS HERE'] : []
+  const heads = ['HOST', 'OWNER', 'FROM', 'SERVED BY', ...dns, 'CERTIFICATE', 'UNTIL', 'NEXT']
+  output.result(
+    found,
+    rows.length === 0 ? 'No host belongs to it.' : [...output.table([heads, ...rows]), ...causes],
+  )
+}
 
 function dayOf(ms: number | undefined): string {
   return ms === undefined ? '-' : new Date(ms).toISOString().slice(0, 16).replace('T', ' ')

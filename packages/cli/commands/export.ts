@@ -38,7 +38,7 @@ export const exportCommand = defineCommand({
         exitCodes.misuse,
         'NOT_FOUND',
         `There is no application "${application}", and nothing of it.`,
-        { remedy: 'List yours with: fairlead apps' },
+        { remedy: 'Correct the name, or see the list in the console: fairlead open --console' },
       )
     const form: FileFormat = format === 'json' ? 'json' : 'yaml'
     if (out === undefined) {
