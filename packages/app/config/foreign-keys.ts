@@ -223,14 +223,16 @@ const services = [
 
 /** Blocks that only clouddriver, igor, rosco, orca, echo, front50, keel and plug-ins read. */
 const others = `
-  account alicloud appengine artifactory bearychat bitbucket caching cats cdevents cf chaosmonkey chocolateyRepository circuit-breaker
-  cloudbuild cloudfoundry cloudrun codebuild commits concourse config.server credentials datadog dcos debianRepository
-  defaultCloudProviderType dgs diagnostics dinghy docker docker-registry ecs elasticSearch email entityTags executionRepository
-  executionStatusToBakeStates expression gce gcb gcp github gitlab graphql helm hipchat huaweicloud instance interestingHealth kato
-  kork kubesvc lambda local-firebase mahe managed-delivery managedDelivery metric-store metrics monitored-deploy monitoring mort
-  newrelic nexus nomad oes okHttp3Client oort opa oracle persistentStorage pipelineTemplates policyEngine prometheus queue rbac reddis
-  redis.poll redis.scheduler rest s3 scheduler scm serverGroup service-cache serviceLimits sleuth sms spel-evaluator stash
-  storage-service swabbie tasks tencentcloud terraform terraformer tide titus travis twilio udf vault wercker yandex yumRepository zipkin`
+  account alicloud appengine artifactory bearychat bitbucket caching cats cdevents cf chaosmonkey chocolateyRepository
+  circuit-breaker cloudbuild cloudfoundry cloudrun codebuild commits concourse config.server credentials datadog dcos
+  debianRepository defaultCloudProviderType dgs diagnostics dinghy docker docker-registry ecs elasticSearch email entityTags
+  executionRepository executionStatusToBakeStates expression gce gcb gcp github gitlab gate googlechat.base-url graphql helm
+  helmfile.enabled hipchat huaweicloud instance interestingHealth kato kork kubernetes.jobs.append-suffix kubesvc kustomize.v4
+  lambda local-firebase mahe managed-delivery managedDelivery metric-store metrics monitored-deploy monitoring mort newrelic
+  nexus nomad oes okHttp3Client oort opa oracle persistentStorage pf4j pipelineTemplates policyEngine prometheus queue rbac
+  reddis redis.poll redis.scheduler rest s3 scheduler scm serverGroup service-cache serviceLimits slack.expand-user-names
+  slack.send-compact-messages sleuth sms spel-evaluator stash storage-service swabbie tasks tencentcloud terraform terraformer
+  tide titus travis twilio udf vault wercker yandex yumRepository zipkin`
 
 export const foreignKeys: readonly string[] = [
   ...spring,
