@@ -77,6 +77,11 @@ canary(
   ],
   { templates: { filter: 'resource.labels.name="${scope}"' } },
 )
+canary(
+  [metric('CPU', prometheus('container_cpu_usage_seconds_total'))],
+  { classifier: { ...classifier, groupWeights: { Other: 100 } } },
+  /group "Group 1" has no weight/,
+)
 canary([metric('Hits', { type: 'datadog', metricName: 'trace.http.hits' })])
 canary([metric('Apdex', { type: 'newrelic', select: 'SELECT apdex(duration)', q: 'app = 1' })])
 canary([metric('5xx', { type: 'signalfx', metricName: 'requests.count', queryPairs: [] })])
@@ -193,6 +198,20 @@ template(
   { stages: [wait], triggers: [{ type: 'cron', enabled: true, cronExpression: '0 0 31 2 ?' }] },
   {},
   /triggers\[0\]\.cronExpression/,
+)
+template(
+  {
+    stages: [
+      { ...wait, waitTime: '${ templateVariables.time }', name: "${templateVariables['wait']}" },
+    ],
+  },
+  {
+    variables: [
+      { name: 'wait', type: 'int', defaultValue: 'x' },
+      { name: 'a', type: 'number' },
+    ],
+  },
+  /"wait" must be of type int.*"number" is not a type of variables.*the variable "time"/,
 )
 
 const first = (more: JsonObject) => {

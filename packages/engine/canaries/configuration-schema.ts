@@ -1,7 +1,14 @@
 /** Schemas of canary configurations: what kayenta stores, and what an analysis needs. */
-import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
-import { or, shape } from '@fairlead/base/json/shape.ts'
-import { fieldOf, type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
+import { type DocumentFinding, warningAt } from '@fairlead/base/findings/document-finding.ts'
+import { list, or, shape } from '@fairlead/base/json/shape.ts'
+import {
+  fieldOf,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { findBodyProblems, optionalFlagField as flag } from '@fairlead/ports/requests/check-body.ts'
 import { z } from 'zod'
 import { type JudgedMetric, judgeName } from './judge/judge.ts'
@@ -107,12 +114,37 @@ export const StoredConfiguration = z.looseObject({
 export function configurationFindings(config: JsonObject): DocumentFinding[] {
   const problems = findBodyProblems(JudgedConfiguration, config)
   return problems.length === 0
-    ? findRareEvents(config as { metrics?: readonly JudgedMetric[] })
+    ? [
+        ...findRareEvents(config as { metrics?: readonly JudgedMetric[] }),
+        ...weightlessGroups(config),
+      ]
     : problems.map(({ place, message }) => ({
         severity: 'error',
         place,
         message: `An analysis with it is rejected: ${message}.`,
       }))
+}
+
+const toGroups = shape({
+  metrics: list(shape({ groups: textsOf })),
+  classifier: shape({ groupWeights: objectOf }),
+})
+
+/** Groups without a weight share what the others leave, which may be nothing. */
+function weightlessGroups(config: JsonObject): DocumentFinding[] {
+  const { metrics, classifier } = toGroups(config)
+  const { groupWeights } = classifier
+  const sum = Object.values(groupWeights).reduce((all: number, weight) => all + Number(weight), 0)
+  if (sum < 100 - roundingOfWeights) return []
+  const groups = new Set(metrics.flatMap((metric) => metric.groups))
+  return [...groups]
+    .filter((name) => !Object.hasOwn(groupWeights, name))
+    .map((name) =>
+      warningAt(
+        'classifier.groupWeights',
+        `The group "${name}" has no weight, and the others have all of it: its metrics do not count. Give it one.`,
+      ),
+    )
 }
 
 const toFilter = shape({

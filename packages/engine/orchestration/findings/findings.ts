@@ -36,7 +36,12 @@ import {
   typesOfRecord,
 } from '../../notifications/warnings.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
-import { describeVariables, stagesOfInstance } from '../submission/template-instance.ts'
+import {
+  describeDeclarations,
+  describeVariables,
+  stagesOfInstance,
+  undeclaredVariables,
+} from '../submission/template-instance.ts'
 import { environmentFindings } from './environment-findings.ts'
 import { expressionFaults } from './expression-findings.ts'
 import { findsImages } from './stage-contents.ts'
@@ -143,7 +148,16 @@ const ofKind: Readonly<
     if (template['pipeline'] === undefined && template['schema'] !== 'v2')
       return context.ports.executions.runsOtherStages ? [] : [errorAt('schema', versionOne)]
     const found = await definitionFindings(pipelineOf(template), context)
-    return found.map((finding) => ({ ...finding, place: `pipeline.${finding.place}` }))
+    return [
+      ...describeDeclarations(template).map(([place, message]) => warningAt(place, message)),
+      ...undeclaredVariables(template).map((name) =>
+        warningAt(
+          'variables',
+          `Its pipeline names the variable "${name}", which the template does not have: declare it.`,
+        ),
+      ),
+      ...found.map((finding) => ({ ...finding, place: `pipeline.${finding.place}` })),
+    ]
   },
   application: async (application, { ports }) => [
     ...environmentFindings(application['environments'], ports.infrastructure.accountsAtHand()),

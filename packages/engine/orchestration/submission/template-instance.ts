@@ -6,6 +6,7 @@ import {
   objectOf,
   objectsOf,
 } from '@fairlead/base/json/values.ts'
+import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import {
   inheritedFields,
@@ -124,6 +125,35 @@ export function describeVariables(template: JsonObject, instance: JsonObject): s
     const name = String(variable['name'])
     return findProblem(name, variable, Object.hasOwn(bound, name) ? bound[name] : undefined) ?? []
   })
+}
+
+/** Defaults and types of variables that no instance could use. */
+export function describeDeclarations(template: JsonObject): [field: string, message: string][] {
+  return objectsOf(template['variables']).flatMap((variable, index): [string, string][] => {
+    const { name, type, defaultValue } = variable
+    const at = `variables[${index}]`
+    if (type !== undefined && !Object.hasOwn(typeChecks, String(type)))
+      return [
+        [
+          `${at}.type`,
+          describeChoice(String(type), 'a type of variables', Object.keys(typeChecks)),
+        ],
+      ]
+    const problem =
+      defaultValue === undefined ? undefined : findProblem(String(name), variable, defaultValue)
+    return problem === undefined ? [] : [[`${at}.defaultValue`, `The default of ${problem}.`]]
+  })
+}
+
+const reference = /templateVariables\??(?:\.(\w+)(?![\w(])|\[(?:'|\\")([^'"\\]+)(?:'|\\")\])/g
+
+/** Variables that stages name and the template does not have: an instance cannot evaluate them. */
+export function undeclaredVariables(template: JsonObject): string[] {
+  const names = new Set(objectsOf(template['variables']).map(({ name }) => String(name)))
+  const found = JSON.stringify(pipelineOf(template)).matchAll(reference)
+  return [...new Set([...found].map(([, name, key = '']) => name ?? key))].filter(
+    (name) => !names.has(name),
+  )
 }
 
 function findProblem(
