@@ -91,6 +91,8 @@ type BalancerFields = z.output<typeof BalancerFields>
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 const openingMs = 10_000
+/** The agent of a busy machine takes its time. */
+const reportMs = 60_000
 
 const upsertLoadBalancer = defineOperation({
   fields: BalancerFields.shape,
@@ -153,6 +155,7 @@ const upsertLoadBalancer = defineOperation({
 /** Waits until the ports are open, so that clients can use them at once. @throws {Error} when they are not */
 async function untilOpen(balancer: LocalBalancer, reconciler: Reconciler): Promise<void> {
   const closed = () => reconciler.observation.closed.get(placeKey(balancer))
+  await reconciler.reaches(() => closed() !== undefined, reportMs)
   if (await reconciler.reaches(() => closed()?.length === 0, openingMs)) return
   const reason = closed()?.join('; ') || 'the agent has not reported it yet'
   throw new Error(
