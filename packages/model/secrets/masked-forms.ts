@@ -3,12 +3,17 @@
 /** A shorter one stands in too many other texts. */
 const minEncodedLength = 8
 
+/** A longer one is a file, which tools do not quote; all its forms would have megabytes. */
+const maxQuotedLength = 4096
+
 type Rewrite = (text: string) => string
 const same: Rewrite = (text) => text
 
 /** Without the plain value itself. */
 export function formsOf(value: string): string[] {
   const text = value.toWellFormed()
+  if (text.length > maxQuotedLength)
+    return [...base64Forms(text), JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]
   const encoded = [...base64Forms(text), ...hexForms(text)].filter(
     (form) => form.length >= minEncodedLength,
   )

@@ -22,6 +22,8 @@ const forms = [
   Buffer.from(value).toString('base64'),
   encodeURIComponent(value),
   JSON.stringify(value).slice(1, -1),
+  JSON.stringify(JSON.stringify(value).slice(1, -1)).slice(1, -1),
+  Buffer.from(value).toString('hex'),
 ]
 
 async function startWith(
@@ -47,6 +49,7 @@ async function startWith(
 
 const echo = ({ headers, body, query }: RecordedRequest) => ({
   sent: { token: headers['x-token'], body, query },
+  hex: Buffer.from(String(headers['x-token'])).toString('hex'),
 })
 
 test('a webhook sends values, and neither its record nor the database has them', async (t) => {
