@@ -1,11 +1,11 @@
-/** Kubernetes: the cost of verdicts, of 5,000 pods and of an idle account, and deployments beside kubectl. */
+/** Kubernetes: the cost of results, of 5,000 pods and of an idle account, and deployments beside kubectl. */
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { judge } from '../packages/providers/kubernetes/health/judge.ts'
+import { evaluateHealth } from '../packages/providers/kubernetes/health/evaluate.ts'
 import { startFakeKubernetes } from '../test/support/fake-kubernetes.ts'
 import { openProcesses } from '../test/support/kubernetes-control-plane.ts'
 import { deployment } from '../test/support/kubernetes-manifests.ts'
@@ -44,10 +44,10 @@ export async function measureVerdicts(): Promise<void> {
   }))
   const passes = Array.from({ length: 20 }, () => {
     const before = process.threadCpuUsage()
-    for (const object of objects) judge(object, { ...times, hasStatus: true })
+    for (const object of objects) evaluateHealth(object, { ...times, hasStatus: true })
     return process.threadCpuUsage(before).user / 1000
   })
-  print('Verdicts on 5,000 objects of 60 kinds: milliseconds of processor time a pass', [
+  print('Health results on 5,000 objects of 60 kinds: milliseconds of processor time a pass', [
     {
       first: round(passes[0] ?? 0),
       median: round(median(passes)),

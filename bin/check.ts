@@ -4,7 +4,7 @@ import { checkOutsideAccounts } from '@fairlead/app/doctor/check-outside-account
 import { checkProviders } from '@fairlead/app/doctor/check-providers.ts'
 import { checkUsers } from '@fairlead/app/doctor/check-users.ts'
 import { findStartObstacles } from '@fairlead/app/doctor/start-obstacles.ts'
-import { judgeFiles } from '@fairlead/app/moves/judge-files.ts'
+import { findingsOfFiles } from '@fairlead/app/moves/findings-of-files.ts'
 import { openCopy } from '@fairlead/app/moves/open-definitions.ts'
 import { formatFinding } from '@fairlead/base/findings/document-finding.ts'
 import { runChecks, usualTimeouts } from '@fairlead/base/findings/finding.ts'
@@ -60,12 +60,12 @@ async function checkFiles(
 ): Promise<number> {
   const opened = openCopy(config, openLog('silent').log, { withHistory: false })
   try {
-    const judged = await judgeFiles(opened, files)
-    for (const { file, title, findings } of judged)
+    const checked = await findingsOfFiles(opened, files)
+    for (const { file, title, findings } of checked)
       for (const finding of findings)
         process.stdout.write(`${finding.severity}: ${file}: ${title}: ${formatFinding(finding)}\n`)
-    const doubted = judged.flatMap(({ findings }) => findings)
-    process.stdout.write(`${count(judged, 'definition')}, ${count(doubted, 'finding')}.\n`)
+    const doubted = checked.flatMap(({ findings }) => findings)
+    process.stdout.write(`${count(checked, 'definition')}, ${count(doubted, 'finding')}.\n`)
     return isStrict && doubted.some(({ severity }) => severity !== 'note') ? 1 : 0
   } finally {
     opened.close()

@@ -4,7 +4,7 @@ import type { Config } from '@fairlead/app/config/config.ts'
 import {
   type Explanation,
   explainLogin,
-  type Judgement,
+  type MethodResult,
 } from '@fairlead/app/doctor/explain-login.ts'
 import { findMistake, findPublicAddress } from '@fairlead/app/doctor/public-address.ts'
 import { parseObject } from '@fairlead/base/json/values.ts'
@@ -127,7 +127,7 @@ export function formatExplanation(explanation: Explanation): string {
   const { judgements, user, roles, permissions, notes, admitted } = explanation
   return [
     ...notes.map((note) => `note: ${note}`),
-    ...judgements.flatMap(formatJudgement),
+    ...judgements.flatMap(formatResult),
     ...(user === undefined
       ? []
       : [
@@ -143,7 +143,7 @@ export function formatExplanation(explanation: Explanation): string {
   ].join('\n')
 }
 
-function formatJudgement({ method, steps, user, reason }: Judgement): string[] {
+function formatResult({ method, steps, user, reason }: MethodResult): string[] {
   const result = user === undefined ? `Not let in: ${reason}` : `Let in as ${user.username}`
   return [
     `Login by ${method}`,

@@ -3,7 +3,7 @@ import type { Config } from '@fairlead/app/config/config.ts'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { findNameObjection } from '@fairlead/base/names/user-name.ts'
 import { formMethod } from '@fairlead/gateway/login/form/method.ts'
-import { settingsOf } from '@fairlead/gateway/login/settings.ts'
+import { methodSettingsOf } from '@fairlead/gateway/login/settings.ts'
 import type { Principal, StoredToken } from '@fairlead/gateway/login/tokens/token-store.ts'
 import type { Tokens } from '@fairlead/gateway/login/tokens/tokens.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
@@ -130,7 +130,7 @@ function toPrincipal({ user, 'service-account': account }: Values): Principal | 
 
 /** The users of the form are known, so a token for an unknown user is an error. Undefined with other logins. @throws {GatewayError} NOT_FOUND */
 function findOwner(username: string, { login, backends }: Config): { name: string } | undefined {
-  const form = settingsOf(login, formMethod)
+  const form = methodSettingsOf(login, formMethod)
   if (form === undefined) return undefined
   const { configuredUser } = form
   const owner =

@@ -10,7 +10,7 @@ import { toRoleNames } from '@fairlead/engine/permissions/roles.ts'
 import { areRolesBuiltIn, builtInAdvice } from '@fairlead/engine/permissions/settings.ts'
 import { formMethod } from '@fairlead/gateway/login/form/method.ts'
 import { openUsers, type Users } from '@fairlead/gateway/login/form/users.ts'
-import { settingsOf } from '@fairlead/gateway/login/settings.ts'
+import { methodSettingsOf } from '@fairlead/gateway/login/settings.ts'
 import type { Tokens } from '@fairlead/gateway/login/tokens/tokens.ts'
 import { Unlocks } from '@fairlead/gateway/login/unlocks.ts'
 import { deployers, reachOf, readers } from '@fairlead/model/rights/built-in-roles.ts'
@@ -165,7 +165,7 @@ function describeReach(roles: readonly string[], { backends }: Config): string {
 
 /** A name that nothing knows is probably mistyped; a directory is not asked. @throws {GatewayError} NOT_FOUND */
 function checkLockable(users: Users, name: string, { login }: Config): void {
-  const form = settingsOf(login, formMethod)
+  const form = methodSettingsOf(login, formMethod)
   if (form === undefined && login.methods.some(({ type }) => type.checksPasswords)) return
   if (form === undefined)
     throw new GatewayError(

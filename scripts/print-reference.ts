@@ -1,7 +1,7 @@
 /** Prints `docs/reference/` and the types of the console from the code, and the test files in `docs/contracts/scenarios/` from the tests. */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { type ErrorCode, errorCodes, shapeOf } from '../packages/base/errors.ts'
+import { type ErrorCode, errorCodes, errorShapeOf } from '../packages/base/errors.ts'
 import { Metrics } from '../packages/base/telemetry/metrics.ts'
 import { allOperations, subjects } from '../packages/gateway/operations/all.ts'
 import { formatDemands } from '../packages/gateway/operations/demands.ts'
@@ -89,7 +89,7 @@ function formatErrors(): string {
   const codes = Object.keys(errorCodes).sort(byStatus) as ErrorCode[]
   const rows = codes.map(
     (code) =>
-      `| ${errorCodes[code].status} | \`${code}\` | ${shapeOf(code)} | ${toCell(errorCodes[code].meaning)} |`,
+      `| ${errorCodes[code].status} | \`${code}\` | ${errorShapeOf(code)} | ${toCell(errorCodes[code].meaning)} |`,
   )
   return `Every error of the gateway itself. The log has the code, the cause and the request id that the client got in
 \`X-SPINNAKER-REQUEST-ID\`; the message in the response is for the client. An error of a service keeps its status.

@@ -2,7 +2,7 @@
 
 import { type JsonObject, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { Field } from '@fairlead/model/stage-types/description.ts'
-import { labelOf } from '@fairlead/model/stage-types/labels.ts'
+import { fieldLabelOf } from '@fairlead/model/stage-types/labels.ts'
 import type { ComponentChildren } from 'preact'
 import { useChoices } from './choices.ts'
 import { useEffect, useState } from './deck.ts'
@@ -59,7 +59,7 @@ function FieldView({
   onChange,
 }: Omit<FieldsProps, 'fields'> & { readonly field: Field }) {
   const key = keyOf(field, value)
-  const label = `${labelOf(key)}${field.required ? ' *' : ''}`
+  const label = `${fieldLabelOf(key)}${field.required ? ' *' : ''}`
   const choices = useChoices(field.choicesFrom, { application, holder: value })
   const set = (changed: unknown) => onChange({ [key]: changed })
   const [only, other] = choices
@@ -80,7 +80,7 @@ function FieldView({
     value: value[key],
     choices: field.choices ?? choices,
     onChange: set,
-    label: labelOf(key),
+    label: fieldLabelOf(key),
   }
   return (
     <div className="form-group">

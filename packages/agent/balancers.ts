@@ -9,16 +9,16 @@ import type {
   ObservedListener,
   ObservedLoadBalancer,
 } from '@fairlead/base/net/agent-protocol.ts'
-import { SweepTimer } from '@fairlead/proxy/sweep.ts'
+import { TimeoutSweep } from '@fairlead/proxy/sweep.ts'
 import { type Bounds, defaultBounds } from './balancer/bounds.ts'
 import { ConnectionShares } from './balancer/connection-shares.ts'
-import { BalancerService, type PortService } from './balancer/entrance.ts'
 import {
   addressKeyOf,
   type ListenerOptions,
   listenerKeyOf,
   PortListener,
 } from './balancer/listener.ts'
+import { BalancerService, type PortService } from './balancer/listener-context.ts'
 import { RunningBalancer } from './balancer/load-balancer.ts'
 import type { Member, MemberOptions } from './balancer/member.ts'
 import { FrontCertificates } from './front/certificates.ts'
@@ -54,7 +54,7 @@ export class Balancers {
   readonly #listeners = new Map<string, PortListener>()
   /** Their ports are closed, and requests still run on them. */
   readonly #retired = new Set<PortListener>()
-  readonly #sweep: SweepTimer
+  readonly #sweep: TimeoutSweep
   readonly #members: MemberOptions
   readonly #ports: ListenerOptions
   #desired: readonly DesiredLoadBalancer[] = []
@@ -65,7 +65,7 @@ export class Balancers {
   constructor({ log, onChange, isDown = () => false, bounds: given, inherited }: BalancersOptions) {
     const bounds = { ...defaultBounds, ...given }
     this.#certificates = new FrontCertificates(log, bounds.certificateCheckMs)
-    this.#sweep = new SweepTimer(bounds.sweepMs)
+    this.#sweep = new TimeoutSweep(bounds.sweepMs)
     this.#sweep.add({ check: () => this.#forgetRetired() })
     const connections = new ConnectionShares(bounds.maxTotalConnections)
     this.#ports = {

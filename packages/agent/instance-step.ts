@@ -179,7 +179,7 @@ export function next(state: InstanceState, event: LifeEvent, now: number): Insta
     }
     case 'probed':
       return activity.kind === 'running' && !activity.isStopping
-        ? judgeProbe(state, activity, event, now)
+        ? evaluateProbe(state, activity, event, now)
         : step(state)
     case 'stable':
       return step(state.phase === 'ready' ? { ...state, ...shown('ready') } : state)
@@ -351,7 +351,7 @@ function stop(state: InstanceState, activity: RunningProgram): InstanceStep {
   return step(stopping, { kind: 'stop', graceMs: state.desired?.stopGraceMs ?? 0 })
 }
 
-function judgeProbe(
+function evaluateProbe(
   state: InstanceState,
   running: RunningProgram,
   { result, ageMs, ports }: LifeEvent & { kind: 'probed' },

@@ -271,6 +271,6 @@ export class GatewayError extends Error {
 }
 
 /** The body shape that belongs to an error code. */
-export function shapeOf(code: ErrorCode): ErrorShape {
+export function errorShapeOf(code: ErrorCode): ErrorShape {
   return (errorCodes[code] as ErrorCodeEntry).shape ?? 'error'
 }

@@ -27,10 +27,10 @@ export function isPassing(error: unknown): boolean {
   )
 }
 
-/** Why a judge of this process refuses something; undefined when it does not. */
-export function refusalOf(judge: () => void): string | undefined {
+/** Why a check of this process rejects something; undefined when it does not. */
+export function refusalOf(check: () => void): string | undefined {
   try {
-    judge()
+    check()
     return undefined
   } catch (error) {
     if (!(error instanceof PortError)) throw error

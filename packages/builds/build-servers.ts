@@ -1,6 +1,6 @@
 /** All kinds of build servers. */
 
-import { type SettingsReport, settingsById, shapeOf } from '@fairlead/base/settings/setting.ts'
+import { keysOf, type SettingsReport, settingsById } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { z } from 'zod'
 import type { BuildServer, BuildServerType } from './build-server.ts'
@@ -17,7 +17,7 @@ export const buildServerTypes: readonly BuildServerType[] = [
   giteaActionsType,
 ]
 
-export const BuildServerKeys = z.strictObject(shapeOf(buildServerTypes))
+export const BuildServerKeys = z.strictObject(keysOf(buildServerTypes))
 
 /** Settings of the kinds that the configuration connects, by their ids. */
 export function toBuildServerSettings(

@@ -9,7 +9,7 @@ export class ServerCircuit {
   readonly #steady: () => number
   readonly #backOff = new BackOff(pauses)
   #failures = 0
-  /** Until then calls fail; afterwards one call is the trial. */
+  /** Until then calls fail; afterwards one call tests the server. */
   #openUntilMs = Number.NEGATIVE_INFINITY
   #limitedUntilMs = Number.NEGATIVE_INFINITY
   #isTrying = false

@@ -10,7 +10,7 @@ import { accountOf } from '@fairlead/ports/cloud-values.ts'
 import type { CallService, ServiceCall } from '@fairlead/ports/service-call.ts'
 
 /**
- * What it reads, a service shows to each of the users: the answer is the last one's, or the first refusal. What it changes is judged
+ * What it reads, a service shows to each of the users: the answer is the last one's, or the first refusal. What it changes is checked
  * here for the others.
  *
  * @param accessOf What users may do; with several names, `each` has those whose rights count
@@ -25,7 +25,7 @@ export function forEachUser(
     if (usersOf(all).length < 2) return call(service, request)
     const callAs = (user: string) =>
       call(service, { ...request, headers: { ...headers, 'x-spinnaker-user': user } })
-    // Nobody is judged where no rights are known of each.
+    // Nobody is checked where no rights are known of each.
     const each = (await accessOf(all)).each ?? []
     const isRead = method === 'GET' || path === '/artifacts/fetch'
     for (const access of each.slice(0, -1)) {

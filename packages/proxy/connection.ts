@@ -1,4 +1,4 @@
-/** One connection to an HTTP server: requests in turn, the fate of each, and the hand-over to an upgrade. */
+/** One connection to an HTTP server: requests in turn, the outcome of each, and the hand-over to an upgrade. */
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type { RequestBody } from './request-body.ts'
@@ -8,7 +8,7 @@ import {
   ResponseReader,
   type ResponseSink,
 } from './response-reader.ts'
-import type { SweepTimer, Swept } from './sweep.ts'
+import type { Expiring, TimeoutSweep } from './sweep.ts'
 
 export interface ConnectionTarget {
   readonly place: NetConnectOpts
@@ -33,7 +33,7 @@ export interface ConnectionBounds {
 export interface ConnectionOwner {
   readonly target: ConnectionTarget
   readonly bounds: ConnectionBounds
-  readonly sweep: SweepTimer
+  readonly sweep: TimeoutSweep
   /** TLS session to be resumed. */
   readonly session: Buffer | undefined
   /** Milliseconds. */
@@ -88,7 +88,7 @@ export function isConnectTimeout(error: unknown): boolean {
 /** What any connection has just read; taken or copied before the next read. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 
-export class Connection implements ResponseSink, Swept {
+export class Connection implements ResponseSink, Expiring {
   readonly socket: Socket
   /** After this, in milliseconds of the owner's clock, no request may take it. */
   freshUntilMs = 0

@@ -5,7 +5,7 @@ import {
   type ConnectionOwner,
   type ConnectionTarget,
 } from './connection.ts'
-import type { SweepTimer } from './sweep.ts'
+import type { TimeoutSweep } from './sweep.ts'
 
 /** Announced times are shortened by this, so that the server does not close while a request is under way. */
 const keepAliveMarginMs = 1000
@@ -14,7 +14,7 @@ const longestIdleMs = 60_000
 interface ConnectionsOptions {
   readonly target: ConnectionTarget
   readonly bounds: ConnectionBounds
-  readonly sweep: SweepTimer
+  readonly sweep: TimeoutSweep
   /** Milliseconds. */
   readonly now?: () => number
 }
@@ -22,7 +22,7 @@ interface ConnectionsOptions {
 export class Connections implements ConnectionOwner {
   readonly target: ConnectionTarget
   readonly bounds: ConnectionBounds
-  readonly sweep: SweepTimer
+  readonly sweep: TimeoutSweep
   readonly now: () => number
   session: Buffer | undefined
   #keepsIdle = true

@@ -4,14 +4,14 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { KeptBytes } from './kept-bytes.ts'
 import { toTrailerLines } from './response-headers.ts'
-import type { SweepTimer, Swept } from './sweep.ts'
+import type { Expiring, TimeoutSweep } from './sweep.ts'
 
 /** A piece of this size and its frame are one write of one string. */
 const maxTextBytes = 1024
 
 /** Shared by bodies that can be replayed. */
 export interface ReplayRoom {
-  readonly sweep: SweepTimer
+  readonly sweep: TimeoutSweep
   readonly bounds: { readonly maxReplayBytes: number; readonly maxReplayTotalBytes: number }
   /** Bytes that are held now. */
   readonly replay: { bytes: number }
@@ -182,12 +182,12 @@ export class RequestBody {
 const lateBodyMs = 30_000
 
 /** The rest of a body that is not wanted any more. */
-export class LateBody implements Swept {
-  readonly #sweep: SweepTimer
+export class LateBody implements Expiring {
+  readonly #sweep: TimeoutSweep
   readonly #request: IncomingMessage
   readonly #sinceMs: number
 
-  constructor(sweep: SweepTimer, request: IncomingMessage) {
+  constructor(sweep: TimeoutSweep, request: IncomingMessage) {
     this.#sweep = sweep
     this.#request = request
     this.#sinceMs = sweep.nowMs

@@ -1,14 +1,14 @@
 /** One timer for all connections: finds the stalled ones at intervals. */
 
-export interface Swept {
+export interface Expiring {
   /** @param nowMs The clock as it was until now: what has moved since then has moved at this time, too. */
   check(nowMs: number): void
 }
 
-export class SweepTimer {
+export class TimeoutSweep {
   /** A clock that costs nothing to read; as coarse as the interval. */
   nowMs = performance.now()
-  readonly #items = new Set<Swept>()
+  readonly #items = new Set<Expiring>()
   readonly #timer: NodeJS.Timeout
 
   constructor(intervalMs: number) {
@@ -19,11 +19,11 @@ export class SweepTimer {
     }, intervalMs).unref()
   }
 
-  add(item: Swept): void {
+  add(item: Expiring): void {
     this.#items.add(item)
   }
 
-  delete(item: Swept): void {
+  delete(item: Expiring): void {
     this.#items.delete(item)
   }
 

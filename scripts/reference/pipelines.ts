@@ -2,8 +2,8 @@
 import {
   expectedArtifactFields,
   notificationFields,
-  parameterFields,
   pipelineFields,
+  pipelineParameterFields,
   triggerTypes,
 } from '../../packages/model/stage-types/pipeline-parts.ts'
 import { formatFields } from './stage-types.ts'
@@ -14,7 +14,7 @@ export function formatPipelines(): string {
   )
   const sections = {
     Settings: formatFields(pipelineFields),
-    'Parameters: `parameterConfig`': formatFields(parameterFields),
+    'Parameters: `parameterConfig`': formatFields(pipelineParameterFields),
     'Triggers: `triggers`': triggers.join('\n\n'),
     'Notifications: `notifications`': formatFields(notificationFields('pipeline')),
     'Expected artifacts: `expectedArtifacts`': formatFields(expectedArtifactFields),

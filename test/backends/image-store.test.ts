@@ -14,7 +14,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { PortError } from '../../packages/base/port-error.ts'
 import { packTree } from '../../packages/base/storage/directory-trees.ts'
-import { WorkLine } from '../../packages/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '../../packages/base/stores/in-turns.ts'
 import { parseImageFile } from '../../packages/ports/image-file.ts'
 import { toStorageError } from '../../packages/ports/storage-error.ts'
 import { ImageStore, imageMigrations } from '../../packages/providers/images/image-store.ts'
@@ -140,7 +140,7 @@ test('a full disk refuses an image, and nothing of it stays', async (t) => {
       ? store.addArchive(packTree(source, 'web'), description)
       : store.addUpload(packTree(source, 'web'), description, {
           digest: undefined,
-          line: new WorkLine(1),
+          line: new ConcurrencyLimit(1),
         })
   mkdirSync(join(source, 'web'))
   writeFileSync(join(source, 'web', 'fairlead-image.yml'), 'command: [sh]\n')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Config } from '../../packages/app/config/config.ts'
 import { formMethod } from '../../packages/gateway/login/form/method.ts'
-import { settingsOf } from '../../packages/gateway/login/settings.ts'
+import { methodSettingsOf } from '../../packages/gateway/login/settings.ts'
 import { type Given, load, problemsOf } from './given.ts'
 
 const orca = (config: Config) => config.upstreams.services.orca.baseUrl
@@ -94,7 +94,7 @@ const spellings: [
   [
     'FAIRLEAD_ADMIN_PASSWORD',
     { env: { FAIRLEAD_ADMIN_PASSWORD: 'x y$' } },
-    (config) => settingsOf(config.login, formMethod)?.firstAdmin,
+    (config) => methodSettingsOf(config.login, formMethod)?.firstAdmin,
     { name: 'admin', password: 'x y$' },
   ],
 ]
@@ -134,19 +134,19 @@ const values: [key: string, written: string, read: (config: Config) => unknown, 
     [
       'spring.security.user.password',
       '0123',
-      (config) => settingsOf(config.login, formMethod)?.configuredUser?.password,
+      (config) => methodSettingsOf(config.login, formMethod)?.configuredUser?.password,
       '0123',
     ],
     [
       'spring.security.user.password',
       '1e3',
-      (config) => settingsOf(config.login, formMethod)?.configuredUser?.password,
+      (config) => methodSettingsOf(config.login, formMethod)?.configuredUser?.password,
       '1e3',
     ],
     [
       'spring.security.user.password',
       '2001-01-01',
-      (config) => settingsOf(config.login, formMethod)?.configuredUser?.password,
+      (config) => methodSettingsOf(config.login, formMethod)?.configuredUser?.password,
       '2001-01-01',
     ],
     [
@@ -223,7 +223,7 @@ for (const [written, value] of passwords) {
       'config/gate.yml': `spring.security.user.password: '${p(written)}'\n`,
     })
 
-    assert.equal(settingsOf(config.login, formMethod)?.configuredUser?.password, p(value))
+    assert.equal(methodSettingsOf(config.login, formMethod)?.configuredUser?.password, p(value))
   })
 }
 

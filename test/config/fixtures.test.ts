@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { type Config, type LoadedConfig, loadConfig } from '../../packages/app/config/config.ts'
 import { formMethod } from '../../packages/gateway/login/form/method.ts'
-import { settingsOf } from '../../packages/gateway/login/settings.ts'
+import { methodSettingsOf } from '../../packages/gateway/login/settings.ts'
 import { checkConfig } from './given.ts'
 
 const fixtures = join(import.meta.dirname, 'fixtures')
@@ -64,7 +64,7 @@ test('the files that Halyard writes load, and the operator’s gate-local.yml wi
   assert.equal(config.http.origin.trustForwarded, true)
   assert.ok(config.http.origin.trustedProxies.test('203.0.113.7'))
   assert.ok(config.http.cors.allowedOriginsPattern?.test('https://spinnaker.example.com'))
-  assert.deepEqual(settingsOf(config.login, formMethod)?.configuredUser, {
+  assert.deepEqual(methodSettingsOf(config.login, formMethod)?.configuredUser, {
     name: 'operator',
     password: 'not-to-be-printed',
   })
@@ -121,7 +121,7 @@ test('the kustomize base of Spinnaker loads, with its imported directories', asy
   const { config } = await loadFixture('kustomize')
   assert.deepEqual(config.redis?.place, { kind: 'server', host: 'redis', port: 6379 })
   assert.equal(config.http.origin.contextPath, '/api/v1')
-  assert.equal(settingsOf(config.login, formMethod)?.configuredUser?.name, 'admin')
+  assert.equal(methodSettingsOf(config.login, formMethod)?.configuredUser?.name, 'admin')
   assert.equal(config.upstreams.services.keel.kind, 'disabled')
 })
 
@@ -142,7 +142,7 @@ test('an Armory installation loads with plugins, proxies and other services', as
 
 test('the files of minnaker load, with form login and context path', async () => {
   const { config } = await loadFixture('minnaker')
-  assert.equal(settingsOf(config.login, formMethod)?.configuredUser?.name, 'admin')
+  assert.equal(methodSettingsOf(config.login, formMethod)?.configuredUser?.name, 'admin')
   assert.equal(config.http.origin.contextPath, '/api/v1')
   assert.equal(config.http.origin.trustForwarded, true)
 })

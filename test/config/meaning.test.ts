@@ -6,7 +6,7 @@ import { type Config, loadConfig } from '../../packages/app/config/config.ts'
 import { checkOutsideAddress } from '../../packages/base/outside/call-outside.ts'
 import { serviceNames } from '../../packages/base/services/services.ts'
 import { formMethod } from '../../packages/gateway/login/form/method.ts'
-import { settingsOf } from '../../packages/gateway/login/settings.ts'
+import { methodSettingsOf } from '../../packages/gateway/login/settings.ts'
 import type { LocalSettings } from '../../packages/providers/local/settings.ts'
 import { formatSettingsReference } from '../../scripts/reference/settings.ts'
 import { type Given, load, problemsOf, write } from './given.ts'
@@ -62,7 +62,7 @@ test('by default everything is embedded, protected and local', async (t) => {
     config.login.methods.map(({ type }) => type.name),
     ['form'],
   )
-  assert.equal(settingsOf(config.login, formMethod)?.configuredUser, undefined)
+  assert.equal(methodSettingsOf(config.login, formMethod)?.configuredUser, undefined)
   assert.equal(config.login.anonymous, false)
   assert.deepEqual([notices, sources], [[], []])
   assert.deepEqual(

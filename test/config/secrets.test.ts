@@ -16,7 +16,7 @@ import {
 } from '../../packages/app/config/config.ts'
 import { signAws } from '../../packages/base/net/aws-signature.ts'
 import { formMethod } from '../../packages/gateway/login/form/method.ts'
-import { settingsOf } from '../../packages/gateway/login/settings.ts'
+import { methodSettingsOf } from '../../packages/gateway/login/settings.ts'
 import { createAuthority } from '../support/authority.ts'
 import { createFolder } from '../support/temporary-folder.ts'
 
@@ -55,8 +55,8 @@ async function passwordOf(
   reference: string,
   places: ConfigPlaces = {},
 ): Promise<string | undefined> {
-  return settingsOf((await loadWith(reference, places)).config.login, formMethod)?.configuredUser
-    ?.password
+  return methodSettingsOf((await loadWith(reference, places)).config.login, formMethod)
+    ?.configuredUser?.password
 }
 
 async function refusalOf(loading: Promise<unknown>): Promise<string> {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { loadConfig } from '../../packages/app/config/config.ts'
 import { formMethod } from '../../packages/gateway/login/form/method.ts'
-import { settingsOf } from '../../packages/gateway/login/settings.ts'
+import { methodSettingsOf } from '../../packages/gateway/login/settings.ts'
 import { type Given, load, problemsOf, write } from './given.ts'
 
 const port = (number: number) => `server: {port: ${number}}\n`
@@ -292,7 +292,7 @@ test('properties are imported with their escapes, lists and documents', async (t
     ].join('\n'),
   })
   assert.deepEqual([config.http.port, config.http.address], [8085, '10.0.0.7'])
-  assert.deepEqual(settingsOf(config.login, formMethod)?.configuredUser, {
+  assert.deepEqual(methodSettingsOf(config.login, formMethod)?.configuredUser, {
     name: 'ada',
     password: 'C:\\x=y\tz',
   })
@@ -314,7 +314,10 @@ test('a directory of files is imported as one setting each', async (t) => {
   }
   const { config } = await load(t, files)
   assert.equal(config.http.port, 8086)
-  assert.equal(settingsOf(config.login, formMethod)?.configuredUser?.password, 'correct\nhorse')
+  assert.equal(
+    methodSettingsOf(config.login, formMethod)?.configuredUser?.password,
+    'correct\nhorse',
+  )
   await assert.rejects(
     load(t, { ...files, 'config/tree/server.adress': '1' }),
     /config\/tree\/server\.adress: server\.adress/,

@@ -14,7 +14,7 @@ import {
   whyNoImage,
 } from '../../console/src/model/infrastructure.ts'
 import { deploymentsOf, toEnvironments } from '../../console/src/model/run-deployments.ts'
-import { labelOf } from '../../packages/model/environments/images.ts'
+import { imageLabelOf } from '../../packages/model/environments/images.ts'
 import { inOrder } from '../../packages/model/environments/order.ts'
 import { runningOf, toGroup } from '../../packages/model/environments/running.ts'
 
@@ -72,7 +72,7 @@ test('a version is the tag, the digest or the name of an image', () => {
     'shop/web@sha256:0123456789ab',
     'ami-1',
   ]
-  assert.deepEqual(images.map(labelOf), ['2.4.0', '1', '01234567', 'ami-1'])
+  assert.deepEqual(images.map(imageLabelOf), ['2.4.0', '1', '01234567', 'ami-1'])
 })
 
 function group(account: string, version: string, createdTime: number, isDisabled = false) {

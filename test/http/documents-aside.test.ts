@@ -7,10 +7,10 @@ import test from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { GatewayError } from '../../packages/base/errors.ts'
 import { parseYamlAside } from '../../packages/base/json/bodies/documents-aside.ts'
-import type { BodyBounds } from '../../packages/base/json/bodies/json-judge.ts'
+import type { BodyBounds } from '../../packages/base/json/bodies/json-checker.ts'
 import {
+  readCheckedBytes,
   readJsonBody,
-  readJudgedBytes,
   streamBody,
 } from '../../packages/base/json/bodies/read-body.ts'
 import { formatJson } from '../../packages/base/json/json.ts'
@@ -132,7 +132,7 @@ test('judged bytes are passed on as they came', async () => {
     [body],
     [gzipSync(body), { 'content-encoding': 'gzip' }],
   ] as const) {
-    assert.equal((await readJudgedBytes(request(sent, headers), bounds)).toString(), body)
+    assert.equal((await readCheckedBytes(request(sent, headers), bounds)).toString(), body)
   }
   const pieces = await Array.fromAsync(streamBody(request(body), bounds))
   assert.equal(Buffer.concat(pieces as Buffer[]).toString(), body)

@@ -1,4 +1,4 @@
-/** The buffer of one event stream: what a slow client gets, and when its rights are judged. */
+/** The buffer of one event stream: what a slow client gets, and when its rights are checked. */
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
@@ -29,17 +29,17 @@ class Client extends EventEmitter {
   }
 }
 
-function open({ maxHeld = 1_000_000, judge = async () => {}, hasLeft = false } = {}) {
+function open({ maxHeld = 1_000_000, checkRights = async () => {}, hasLeft = false } = {}) {
   const client = new Client()
   client.destroyed = hasLeft
   const allowance: Allowance = { held: 0, maxHeld }
-  const state = { nowMs: 0, rights: 1, judged: 0, closed: 0 }
+  const state = { nowMs: 0, rights: 1, checked: 0, closed: 0 }
   const stream = new EventStream({
     client: client as unknown as ServerResponse,
     allowance,
-    judge: () => {
-      state.judged++
-      return judge()
+    checkRights: () => {
+      state.checked++
+      return checkRights()
     },
     rightsVersion: () => state.rights,
     now: () => state.nowMs,
@@ -121,10 +121,10 @@ test('states from before the snapshot never follow newer ones', () => {
   assert.deepEqual(idsIn(client.written).toSorted(), [7, 9])
 })
 
-test('nothing is sent after rights have changed until they are judged', async () => {
+test('nothing is sent after rights have changed until they are checked', async () => {
   const rights = { hold: true }
   const { client, stream, push, state } = open({
-    judge: async () => {
+    checkRights: async () => {
       if (!rights.hold) throw new Error('no right')
     },
   })
@@ -133,31 +133,31 @@ test('nothing is sent after rights have changed until they are judged', async ()
   push('run1', 1, '{"name":"first"}')
   state.nowMs += 300
   push('run1', 2, '{"name":"second"}')
-  assert.equal(state.judged, 0)
+  assert.equal(state.checked, 0)
   state.rights++
   rights.hold = false
   state.nowMs += 300
   push('run1', 3, '{"name":"third"}')
   await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(state.judged, 1)
+  assert.equal(state.checked, 1)
   assert.equal(client.written.includes('third'), false)
   assert.match(client.written, /event: end\ndata: {"reason":"access"}\n\n$/)
 })
 
-test('an idle stream is judged now and then, and at once when rights change', async () => {
+test('an idle stream is checked now and then, and at once when rights change', async () => {
   const { stream, state } = open()
   stream.start([])
   for (let second = 1; second <= 121; second++) {
     state.nowMs += 1000
     await stream.check()
   }
-  assert.equal(state.judged, 1)
+  assert.equal(state.checked, 1)
   state.rights++
   await stream.check()
-  assert.equal(state.judged, 2)
+  assert.equal(state.checked, 2)
 })
 
-test('a judgement is repeated after three seconds', async () => {
+test('a check is repeated after three seconds', async () => {
   const { stream, push, state, client } = open()
   stream.start([])
   for (let version = 1; version <= 10; version++) {
@@ -165,7 +165,7 @@ test('a judgement is repeated after three seconds', async () => {
     push('run1', version)
     await new Promise((resolve) => setImmediate(resolve))
   }
-  assert.equal(state.judged, 2)
+  assert.equal(state.checked, 2)
   assert.equal(idsIn(client.written).length, 10)
 })
 

@@ -42,7 +42,7 @@ function open(streams: EventStreams, client: Client): Promise<void> {
     lastEventId: undefined,
     caller: 'user alice',
     identity: {},
-    judge: async () => {},
+    checkRights: async () => {},
     onWrite: () => {},
     begin: async () => ({}),
   }

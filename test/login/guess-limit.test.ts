@@ -40,8 +40,8 @@ function succeed(
   { username = 'alice', address = '10.0.0.1', browser }: Partial<Guess>,
 ): void {
   const decision = limit.begin({ username, address, browser })
-  assert.equal(decision.kind, 'judged')
-  if (decision.kind === 'judged') decision.succeed()
+  assert.equal(decision.kind, 'counted')
+  if (decision.kind === 'counted') decision.succeed()
 }
 
 test('a network waits after ten wrong passwords for a user', () => {
@@ -138,8 +138,8 @@ test('an attempt that nobody could judge does not count', () => {
   const limit = new GuessLimit(createClock().now)
   for (let attempt = 0; attempt < 200; attempt++) {
     const decision = limit.begin({ username: 'alice', address: '10.0.0.1', browser: undefined })
-    assert.equal(decision.kind, 'judged')
-    if (decision.kind === 'judged') decision.withdraw()
+    assert.equal(decision.kind, 'counted')
+    if (decision.kind === 'counted') decision.withdraw()
   }
 })
 

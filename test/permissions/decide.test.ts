@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Resources } from '../../packages/engine/permissions/resources.ts'
 import { mergeRoles } from '../../packages/engine/permissions/roles.ts'
-import { toView } from '../../packages/engine/permissions/view.ts'
+import { toPermissionView } from '../../packages/engine/permissions/view.ts'
 import { decide } from '../../packages/model/rights/decide.ts'
 import { parsePermissionView } from '../../packages/model/rights/permission-view.ts'
 import type { Authorization } from '../../packages/model/rights/permissions.ts'
@@ -113,7 +113,7 @@ function viewOf(roles: readonly string[], resources: Omit<Resources, 'unknownApp
     anyRoleOfServiceAccount: false,
     areBuiltIn: false,
   }
-  return toView(
+  return toPermissionView(
     'u',
     mergeRoles(roles, [], undefined),
     { ...resources, unknownApplications: true },

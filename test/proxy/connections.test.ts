@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { test } from 'node:test'
 import type { Connection } from '../../packages/proxy/connection.ts'
 import { Connections } from '../../packages/proxy/connections.ts'
-import { SweepTimer } from '../../packages/proxy/sweep.ts'
+import { TimeoutSweep } from '../../packages/proxy/sweep.ts'
 
 for (const [said, maxIdleMs] of [
   ['timeout=5', 4000],
@@ -24,7 +24,7 @@ for (const [said, maxIdleMs] of [
     await once(server.listen(0, '127.0.0.1'), 'listening')
     t.after(() => server.close())
     let nowMs = 1000
-    const sweep = new SweepTimer(1000)
+    const sweep = new TimeoutSweep(1000)
     t.after(() => sweep.close())
     const connections = new Connections({
       target: { place: { host: '127.0.0.1', port: (server.address() as AddressInfo).port } },
@@ -74,7 +74,7 @@ for (const [ending, body, outcome] of [
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
     t.after(() => server.close())
-    const sweep = new SweepTimer(1000)
+    const sweep = new TimeoutSweep(1000)
     t.after(() => sweep.close())
     const connections = new Connections({
       target: { place: { host: '127.0.0.1', port: (server.address() as AddressInfo).port } },

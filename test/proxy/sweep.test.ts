@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SweepTimer } from '../../packages/proxy/sweep.ts'
+import { TimeoutSweep } from '../../packages/proxy/sweep.ts'
 
 test('what has just begun has not stalled at the next check', async (t) => {
-  const sweep = new SweepTimer(10)
+  const sweep = new TimeoutSweep(10)
   t.after(() => sweep.close())
   const { promise, resolve } = Promise.withResolvers<number>()
   const beganMs = sweep.nowMs

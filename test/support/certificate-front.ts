@@ -4,13 +4,13 @@ import { createSecureContext, createServer as createTlsServer } from 'node:tls'
 import type {
   CertificateFront,
   CertificateHost,
-  ServedCertificate,
+  CertificateToServe,
 } from '../../packages/providers/local/certificates/front.ts'
 import type { TestEnd } from './test-end.ts'
 
 export interface TestFront extends CertificateFront {
   wanted: CertificateHost[]
-  readonly served: Map<string, ServedCertificate>
+  readonly served: Map<string, CertificateToServe>
   readonly tokens: Map<string, string>
   readonly challenged: Map<string, { readonly cert: string; readonly key: string }>
 }

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { z } from 'zod'
 import { AnyObject, nothing, ObjectList } from '../../packages/base/json/schemas.ts'
 import { answerFormOf } from '../../packages/gateway/operations/serving/answer-form.ts'
-import { judgeAnswer } from '../../packages/gateway/upstreams/answer-form.ts'
+import { matchForm } from '../../packages/gateway/upstreams/answer-form.ts'
 
 const page = '<!DOCTYPE html><title>Log in</title>'
 const long = ' '.repeat(600)
@@ -41,15 +41,15 @@ const rows: [name: string, schema: z.ZodType, text: string, isWhole: boolean, ve
 for (const [name, schema, text, isWhole, verdict] of rows) {
   test(`${name}: ${verdict}`, () => {
     const form = answerFormOf(schema)
-    assert.equal(judgeAnswer(form, {}, Buffer.from(text), isWhole).kind, verdict)
-    const packed = judgeAnswer(form, { 'content-encoding': 'gzip' }, gzipSync(text), isWhole)
+    assert.equal(matchForm(form, {}, Buffer.from(text), isWhole).kind, verdict)
+    const packed = matchForm(form, { 'content-encoding': 'gzip' }, gzipSync(text), isWhole)
     if (text !== long) assert.equal(packed.kind, verdict, 'packed')
   })
 }
 
 test('what cannot be read is judged by its content type', () => {
   const judge = (type: string) =>
-    judgeAnswer(
+    matchForm(
       answerFormOf(AnyObject),
       { 'content-encoding': 'br', 'content-type': type },
       Buffer.from('packed'),
@@ -62,7 +62,7 @@ test('what cannot be read is judged by its content type', () => {
 test('what is no gzip under its name fits nowhere', () => {
   for (const schema of [AnyObject, nothing, z.unknown()]) {
     const judge = (encoding: string) =>
-      judgeAnswer(
+      matchForm(
         answerFormOf(schema),
         { 'content-encoding': encoding },
         Buffer.from('{"packed":"somehow"}'),
@@ -77,6 +77,6 @@ test('what is no gzip under its name fits nowhere', () => {
 test('no more than the beginning of a packed answer is unpacked', () => {
   const packed = gzipSync(Buffer.alloc(100_000_000, ' '))
   const before = process.memoryUsage().arrayBuffers
-  judgeAnswer(answerFormOf(AnyObject), { 'content-encoding': 'gzip' }, packed, false)
+  matchForm(answerFormOf(AnyObject), { 'content-encoding': 'gzip' }, packed, false)
   assert.ok(process.memoryUsage().arrayBuffers - before < 2_000_000)
 })

@@ -73,7 +73,7 @@ function requestOf({ application, description, job }: Change) {
 }
 
 /** What the change would be refused for, as things are now. @throws {ApiError} */
-export async function judgeChange(change: Change): Promise<readonly string[]> {
+export async function previewChange(change: Change): Promise<readonly string[]> {
   const { objections } = await client.POST(
     '/applications/{application}/tasks/judge',
     requestOf(change),

@@ -6,7 +6,7 @@ import { useLive } from './live.ts'
 
 const pauseMs = 150
 
-/** @param choose Of which applications it is asked, beside what is known; what reads server groups is loaded with the first answer. */
+/** @param choose Applications to read, by what is known; the code that reads server groups is loaded with the first answer. */
 export function useStandings(
   choose: (known: ReadonlyMap<string, Standing>) => readonly string[],
 ): ReadonlyMap<string, Standing> {

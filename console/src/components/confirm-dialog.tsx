@@ -3,7 +3,7 @@
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Change, judgeChange, submitTask } from '../api/actions.ts'
+import { type Change, previewChange, submitTask } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { Banner, Button, CopyButton } from './button.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
@@ -35,7 +35,7 @@ export interface Question<Values extends JsonObject = JsonObject, Answer = unkno
   readonly fields?: FieldTable
   /** Below the fields. */
   readonly note?: (values: Values) => ComponentChildren
-  /** Judged before the click; and submitted on it, unless it runs something else. */
+  /** Previewed before the click; and submitted on it, unless it runs something else. */
   readonly change?: (values: Values) => Change
   /** @throws {ApiError} */
   readonly run?: (values: Values) => Promise<Answer>
@@ -127,21 +127,21 @@ function useChallenge(account: string | undefined): boolean {
 }
 
 /** Pause after the last change of a field. */
-const judgeDelayMs = 250
+const previewDelayMs = 250
 
-/** What the change would be refused for. Where it cannot be judged there are none: the engine decides when it runs. */
+/** What the change would be refused for. Where that is unknown there are none: the engine decides when it runs. */
 function useObjections(change: Change | undefined): readonly string[] {
   const [objections, setObjections] = useState<readonly string[]>([])
   const pauseMs = useRef(0)
   useEffect(() => {
     if (change === undefined) return
     let isCurrent = true
-    const judge = async () => {
-      const found = await judgeChange(change).catch(() => [])
+    const preview = async () => {
+      const found = await previewChange(change).catch(() => [])
       if (isCurrent) setObjections(found)
     }
-    const timer = setTimeout(judge, pauseMs.current)
-    pauseMs.current = judgeDelayMs
+    const timer = setTimeout(preview, pauseMs.current)
+    pauseMs.current = previewDelayMs
     return () => {
       isCurrent = false
       clearTimeout(timer)

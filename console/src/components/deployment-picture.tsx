@@ -108,8 +108,8 @@ interface PictureProps {
 
 function Picture({ application, pictures, deployment, endMs }: PictureProps) {
   const balancers = [...new Set(pictures.flatMap(({ group }) => loadBalancersOf(group)))]
-  const events = [...(deployment?.events ?? []), ...(deployment?.ahead ?? [])]
-  const serving = pictures.filter(({ fate }) => fate === undefined).map(({ group }) => group)
+  const events = [...(deployment?.events ?? []), ...(deployment?.upcoming ?? [])]
+  const serving = pictures.filter(({ outcome }) => outcome === undefined).map(({ group }) => group)
   if (pictures.length === 0 && events.length === 0) return null
   return (
     <figure class={`deployment ${deployment === undefined ? '' : 'panel'}`}>
@@ -193,16 +193,18 @@ function bandPath(from: number, to: number, width: number): string {
 }
 
 function GroupBox({ application, picture }: { application: string; picture: PictureGroup }) {
-  const { group, states, health, isNew, share, fate, isGone, version } = picture
+  const { group, states, health, isNew, share, outcome, isGone, version } = picture
   const isOfManifests = useHasManifests(group.cloudProvider ?? group.type)
   const place = groupPlace(group)
   const href = isOfManifests
     ? to.manifest(application, { ...place, location: place.region })
     : to.serverGroup(application, place)
   const up = states.filter(({ word }) => word === 'up').length / Math.max(1, states.length)
-  const isShort = fate === undefined && states.some(({ kind }) => kind === 'failed')
+  const isShort = outcome === undefined && states.some(({ kind }) => kind === 'failed')
   return (
-    <li class={`deployment-group ${isNew ? 'is-new' : ''} ${fate === undefined ? '' : 'is-off'}`}>
+    <li
+      class={`deployment-group ${isNew ? 'is-new' : ''} ${outcome === undefined ? '' : 'is-off'}`}
+    >
       <p class="deployment-name">
         <NameLink href={isGone ? undefined : href} text={versionIn(group.name)} max={30} />
         {isNew && <span class="chip">new</span>}
@@ -216,8 +218,8 @@ function GroupBox({ application, picture }: { application: string; picture: Pict
         </p>
       )}
       <p class="deployment-share">
-        {fate}
-        {fate === undefined && share !== undefined && (
+        {outcome}
+        {outcome === undefined && share !== undefined && (
           <span>
             <b>{percent(share)}</b> of traffic
           </span>

@@ -5,8 +5,8 @@ import { namesOf } from '@fairlead/model/stage-types/description.ts'
 import {
   expectedArtifactFields,
   notificationFields,
-  parameterFields,
   pipelineFields,
+  pipelineParameterFields,
   triggerTypes,
 } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import type { TextPlace } from './definition-text.ts'
@@ -46,7 +46,7 @@ function fieldsAt(
       ...types.commonFields.filter(({ name }) => own.every((field) => field.name !== name)),
     ],
     triggers: triggerTypes.find(({ type }) => type === item['type'])?.fields,
-    parameterConfig: parameterFields,
+    parameterConfig: pipelineParameterFields,
     notifications: notificationFields('pipeline'),
     expectedArtifacts: expectedArtifactFields,
   }

@@ -7,7 +7,7 @@ import {
   objectsOf,
   scalarOf,
 } from '@fairlead/base/json/values.ts'
-import { labelOf } from '@fairlead/model/stage-types/labels.ts'
+import { fieldLabelOf } from '@fairlead/model/stage-types/labels.ts'
 import { stageWord } from '../model/names.ts'
 import {
   type DefinitionChange,
@@ -99,7 +99,7 @@ export function titleOfPath(path: KeyPath, versions: readonly JsonObject[]): str
 export function fieldOfPath(path: KeyPath): string {
   return path
     .slice(isOfPart(path) ? 2 : 0)
-    .map(labelOf)
+    .map(fieldLabelOf)
     .join(' ')
     .toLowerCase()
 }

@@ -47,9 +47,9 @@ export class Draft {
   readonly showsMissing = signal(false)
   /** Whether the last change was saved here. */
   readonly isSaved = signal(false)
-  /** What the server found in the definition that it has judged last. */
+  /** What the server found in the definition that it has checked last. */
   readonly findings = signal<readonly AnchoredProblem[]>([])
-  judged: JsonObject | undefined
+  checked: JsonObject | undefined
   /** Reads what was typed last in the text view. */
   readText: (() => void) | undefined
   readonly #begun: JsonObject

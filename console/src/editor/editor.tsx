@@ -31,7 +31,7 @@ import { Lazy } from './lazy.tsx'
 import { adoptDraft, forgetDraft, openDraft } from './open-draft.ts'
 import { MergeDialog, SaveDialog } from './save-dialog.tsx'
 import type { StageTypes } from './stages.ts'
-import { definitionPath, judgeDraft } from './store.ts'
+import { checkDraft, definitionPath } from './store.ts'
 
 const pauseMs = 500
 
@@ -119,7 +119,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
     draft.readText?.()
     if (denied !== undefined || draft.readOnly.peek() !== undefined) return
     draft.showsMissing.value = true
-    await judgeDraft(draft)
+    await checkDraft(draft)
     if (!isShown()) return
     const [blocking] = blockingProblems(draft)
     announcement.value = blocking?.message ?? ''
@@ -154,12 +154,12 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
   )
 }
 
-/** The server judges what is shown: when it opens, and after a pause in its changes. */
+/** The server checks what is shown: when it opens, and after a pause in its changes. */
 function useFindings(draft: Draft, isAllowed: boolean): void {
   const definition = draft.definition.value
   useEffect(() => {
     if (!isAllowed) return
-    const timer = setTimeout(() => void judgeDraft(draft), pauseMs)
+    const timer = setTimeout(() => void checkDraft(draft), pauseMs)
     return () => clearTimeout(timer)
   }, [draft, definition, isAllowed])
 }

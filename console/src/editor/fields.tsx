@@ -3,7 +3,7 @@
 import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import { namesOf } from '@fairlead/model/stage-types/description.ts'
-import { labelOf } from '@fairlead/model/stage-types/labels.ts'
+import { fieldLabelOf } from '@fairlead/model/stage-types/labels.ts'
 import { type ComponentChildren, createContext, type FunctionComponent } from 'preact'
 import { useContext, useId, useRef, useState } from 'preact/hooks'
 import { Banner } from '../components/button.tsx'
@@ -170,7 +170,7 @@ export function FieldView({ field, within = [] }: { field: ShownField; within?: 
   const { draft, base: outer } = useForm()
   const base = [...outer, ...within]
   const {
-    label = labelOf(field.name),
+    label = fieldLabelOf(field.name),
     expression = false,
     required = false,
     placeholder,

@@ -23,7 +23,7 @@ export interface AnchoredProblem extends Problem {
 
 export const nameMissing = 'Enter a name.'
 
-/** @param definition What the server has judged. */
+/** @param definition What the server has checked. */
 export function toProblem(
   { place, message, severity }: components['schemas']['Finding'],
   definition: JsonObject,

@@ -4,8 +4,8 @@ import { type JsonObject, objectsOf, scalarOf, textsOf } from '@fairlead/base/js
 import {
   expectedArtifactFields,
   notificationFields,
-  parameterFields,
   pipelineFields,
+  pipelineParameterFields,
   triggerTypes,
 } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { ChoiceField } from '../components/form-fields.tsx'
@@ -23,7 +23,7 @@ const withFields = (fields: readonly FieldDescription[]): ItemKind['form'] => {
 
 const parameters: ItemKind = {
   itemName: 'parameter',
-  form: withFields(parameterFields),
+  form: withFields(pipelineParameterFields),
   detail: ({ label, required }) =>
     [scalarOf(label), required === true && 'required'].filter(Boolean).join(', '),
   fresh: (items) => ({

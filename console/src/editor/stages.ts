@@ -86,7 +86,7 @@ export function findCircle(nodes: readonly StageNode[]): readonly string[] {
 
 type Added = { readonly definition: JsonObject; readonly refId: string }
 
-/** After all others, or beside an existing one: before its followers, between it and what it requires, or with the same requisites. */
+/** Adds it after all others, or beside an existing one: before its followers, between it and what it requires, or with the same requisites. */
 export function addStage(
   given: JsonObject,
   stage: JsonObject,

@@ -35,10 +35,10 @@ export async function sendDefinition(definition: JsonObject): Promise<void> {
 }
 
 /** Asks the server what it finds in the draft; what it cannot say stands in the way of nothing. */
-export async function judgeDraft(draft: Draft): Promise<void> {
+export async function checkDraft(draft: Draft): Promise<void> {
   const { application, definition, findings } = draft
   const asked = definition.peek()
-  if (asked === draft.judged) return
+  if (asked === draft.checked) return
   const found = await client
     .POST('/applications/{application}/findings', {
       params: { path: { application } },
@@ -46,7 +46,7 @@ export async function judgeDraft(draft: Draft): Promise<void> {
     })
     .catch(() => undefined)
   if (found === undefined || definition.peek() !== asked) return
-  draft.judged = asked
+  draft.checked = asked
   findings.value = found.map((finding) => toProblem(finding, asked))
 }
 

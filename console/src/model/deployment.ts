@@ -41,7 +41,7 @@ export function deploymentsOf({ stages }: Execution, root?: Stage) {
   return [...byPlace.values()]
     .map((some) => ({
       ...toDeployment(some as [Step, ...Step[]]),
-      ahead: aheadOf(some, stages),
+      upcoming: upcomingOf(some, stages),
       isOver: some.every(
         ({ stage }) => isComplete(stage.status) && analysisOf(stage) === undefined,
       ),
@@ -55,11 +55,11 @@ interface Step {
 }
 
 /** What a canary that gets more of the traffic step by step does now, and what is to come: that has no time yet. */
-function aheadOf(some: readonly Step[], all: readonly Stage[]): readonly Happening[] {
+function upcomingOf(some: readonly Step[], all: readonly Stage[]): readonly Happening[] {
   const owners = new Set(some.map(({ stage }) => stage.parentStageId))
-  const isAhead = ({ context, parentStageId, status }: Stage) =>
+  const isUpcoming = ({ context, parentStageId, status }: Stage) =>
     context['canaryStep'] !== undefined && owners.has(parentStageId) && status !== 'SUCCEEDED'
-  return all.filter(isAhead).map((stage) => ({
+  return all.filter(isUpcoming).map((stage) => ({
     atMs: stage.startTime ?? 0,
     text: titleOf(stage),
     kind: stageStatus(stage).kind,
@@ -90,7 +90,7 @@ function toDeployment(steps: readonly [Step, ...Step[]]) {
     fresh: [...fresh],
     old: [...others.difference(fresh)],
     /** What became of them, by name, such as "disabled". */
-    fates: new Map(
+    outcomes: new Map(
       steps
         .filter((step) => isEnd(step.effect) && endOf(step) !== undefined)
         .flatMap((step) =>

@@ -39,7 +39,7 @@ export function toDeclared(
   return { declared, claimed: new Set(claimed.filter((account) => !open.has(account))) }
 }
 
-/** Accounts of which all that declare them say prod are of production for others, too. */
+/** Names an account by the declared environment if all that declare it agree, and that differs in meaning. */
 export function withDeclaredNames(environments: Environments, declared: Declared): Environments {
   const all = [...declared.values()].flat()
   return new Map(

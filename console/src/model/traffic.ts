@@ -68,7 +68,7 @@ export function picturesOf(
       id: instanceId(instance),
     }))
     const share = isFronted(...shown) ? shareOf(group, sharersOf(group, all)) : undefined
-    const fate = isEnabled(group) ? undefined : 'disabled'
+    const outcome = isEnabled(group) ? undefined : 'disabled'
     return {
       group,
       isNew: isNew(group),
@@ -77,7 +77,7 @@ export function picturesOf(
       states,
       health: healthWords(states),
       share,
-      fate,
+      outcome,
     }
   })
 }
@@ -133,14 +133,14 @@ export function picturesThen(
   groups: readonly ServerGroup[],
   others: readonly ServerGroup[] = [],
 ) {
-  const { fresh, old, fates, shares, desired, version, account, region, hasFailed } = deployment
+  const { fresh, old, outcomes, shares, desired, version, account, region, hasFailed } = deployment
   const foundOf = (name: string): ServerGroup | undefined =>
     groups.find((group) => group.name === name)
-  const fateOf = (name: string) =>
-    fates.get(name) ?? (hasFailed && fresh.includes(name) ? 'failed' : undefined)
+  const outcomeOf = (name: string) =>
+    outcomes.get(name) ?? (hasFailed && fresh.includes(name) ? 'failed' : undefined)
   const totalOf = (name: string, found = foundOf(name)) =>
     (fresh.includes(name) ? desired : undefined) ?? (found && countsOf(found).total)
-  const serving = [...fresh, ...old].filter((name) => fateOf(name) === undefined)
+  const serving = [...fresh, ...old].filter((name) => outcomeOf(name) === undefined)
   const rest = serving.filter((name) => shares.get(name) === undefined)
   const free = 1 - serving.reduce((sum, name) => sum + (shares.get(name) ?? 0), 0) / 100
   /** Undefined where the run does not say it: others had a part of it, or how many instances shared it is not known. */
@@ -155,10 +155,10 @@ export function picturesThen(
   return [...old.slice(1 - maxGroups), ...fresh].map((name) => {
     const isNew = fresh.includes(name)
     const found = foundOf(name)
-    const fate = fateOf(name)
+    const outcome = outcomeOf(name)
     const total = totalOf(name) ?? 0
-    const state = instanceStatus(fate === undefined ? 'Up' : 'OutOfService')
-    const states = Array<InstanceState>(fate === 'removed' ? 0 : total).fill(state)
+    const state = instanceStatus(outcome === undefined ? 'Up' : 'OutOfService')
+    const states = Array<InstanceState>(outcome === 'removed' ? 0 : total).fill(state)
     return {
       group: found ?? { name, account, region },
       isNew,
@@ -170,16 +170,16 @@ export function picturesThen(
       /** "2 up, 1 starting"; undefined where it is not known. */
       health: found === undefined && !isNew ? undefined : healthWords(states),
       /** From 0 to 1; undefined where no load balancer stands in front of any of them. */
-      share: isFronted(...groups) ? (fate === undefined ? shareThen(name) : 0) : undefined,
+      share: isFronted(...groups) ? (outcome === undefined ? shareThen(name) : 0) : undefined,
       /** Such as "disabled"; undefined where it serves. */
-      fate,
+      outcome,
     }
   })
 }
 
 /** The picture in one sentence, for the head of it and for readers. */
 export function sentenceOf(pictures: readonly PictureGroup[]): string {
-  const parts = pictures.map(({ group, health, share, fate }) => {
+  const parts = pictures.map(({ group, health, share, outcome }) => {
     const part =
       share === 1
         ? 'all traffic'
@@ -187,7 +187,7 @@ export function sentenceOf(pictures: readonly PictureGroup[]): string {
           ? 'no traffic'
           : `${percent(share ?? 0)} of the traffic`
     const traffic = share === undefined ? 'runs' : `takes ${part}`
-    return `${versionIn(group.name)} ${[fate === undefined ? traffic : `is ${fate}`, health].filter(Boolean).join(', ')}`
+    return `${versionIn(group.name)} ${[outcome === undefined ? traffic : `is ${outcome}`, health].filter(Boolean).join(', ')}`
   })
   return `${parts.toReversed().join('; ')}.`
 }

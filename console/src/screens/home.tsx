@@ -2,7 +2,7 @@
 
 import { sameCauseKey } from '@fairlead/base/causes/same-cause.ts'
 import { objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
-import { labelOf } from '@fairlead/model/environments/images.ts'
+import { imageLabelOf } from '@fairlead/model/environments/images.ts'
 import { inOrder } from '@fairlead/model/environments/order.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
@@ -563,7 +563,7 @@ function DeployedLately({ live }: { live: Runs }) {
   const row = ({ run, image, accounts }: (typeof items)[number]) => {
     const title = [
       <span key="title" class="row-title">
-        <Name text={run.application} max={30} /> <Name text={labelOf(image)} max={24} />
+        <Name text={run.application} max={30} /> <Name text={imageLabelOf(image)} max={24} />
       </span>,
       <span key="places" class="muted">{` to ${placesOf(accounts)}`}</span>,
     ]

@@ -12,11 +12,11 @@ import { KeptBytes } from '@fairlead/proxy/kept-bytes.ts'
 import { LateBody, RequestBody } from '@fairlead/proxy/request-body.ts'
 import { toClientHeaders, toTrailers } from '@fairlead/proxy/response-headers.ts'
 import { ResponseError, type ResponseHead } from '@fairlead/proxy/response-reader.ts'
-import type { Swept } from '@fairlead/proxy/sweep.ts'
+import type { Expiring } from '@fairlead/proxy/sweep.ts'
 import { type BalancerRefusal, type ClientResponse, isStream, refuse } from './client-response.ts'
 import { type Compressor, openCompressor } from './compression.ts'
-import type { Entrance } from './entrance.ts'
 import { chooseInstance, decideRetry } from './instance-choice.ts'
+import type { ListenerContext } from './listener-context.ts'
 import type { Member } from './member.ts'
 import { type ClientSide, type RequestHead, toRequestHead } from './request-head.ts'
 import { Tunnel } from './tunnel.ts'
@@ -37,9 +37,9 @@ type ExchangePhase =
   | 'tunnel'
 
 export class Exchange
-  implements ResponseReceiver, ForwardedRequest<Member, ConnectionFailure>, Swept
+  implements ResponseReceiver, ForwardedRequest<Member, ConnectionFailure>, Expiring
 {
-  readonly #entrance: Entrance
+  readonly #context: ListenerContext
   readonly #request: IncomingMessage
   readonly #response: ClientResponse
   readonly #head: RequestHead
@@ -65,33 +65,33 @@ export class Exchange
   #compressor: Compressor | undefined
 
   constructor(
-    entrance: Entrance,
+    context: ListenerContext,
     request: IncomingMessage,
     response: ClientResponse,
     head: RequestHead,
   ) {
-    this.#entrance = entrance
+    this.#context = context
     this.#request = request
     this.#response = response
     this.#head = head
     this.#isIdempotent = !head.upgrades && idempotentMethods.has(head.method)
-    this.#movedMs = entrance.sweep.nowMs
+    this.#movedMs = context.sweep.nowMs
     const { body } = head
     if (body === 'none') return
-    const maySuffice = body === 'chunked' || body <= entrance.bounds.maxReplayBytes
+    const maySuffice = body === 'chunked' || body <= context.bounds.maxReplayBytes
     this.#body = new RequestBody(
-      entrance,
+      context,
       request,
       body === 'chunked',
       this.#isIdempotent && maySuffice,
     )
-    const { site } = entrance
+    const { site } = context
     if (site !== undefined)
       this.#body.limit(site.maxBodyBytes, () => this.#refuseBody(site.maxBodyBytes))
   }
 
   start(): void {
-    const { sweep, balancer, bounds, replay } = this.#entrance
+    const { sweep, balancer, bounds, replay } = this.#context
     sweep.add(this)
     const { body } = this.#head
     const isSmall =
@@ -112,7 +112,7 @@ export class Exchange
   }
 
   choose(progress: ForwardProgress<Member>): Member | Wait<Member> | undefined {
-    return chooseInstance(this.#entrance, progress)
+    return chooseInstance(this.#context, progress)
   }
 
   send(member: Member): void {
@@ -120,14 +120,14 @@ export class Exchange
     const connection = member.take(this.#head.upgrades ? 'tunnel' : this.#fresh ? 'new' : usual)
     this.#sentMs = performance.now()
     this.#connection = connection
-    this.#movedMs = this.#entrance.sweep.nowMs
+    this.#movedMs = this.#context.sweep.nowMs
     this.#phase = 'sent'
-    const { instanceStallMs } = this.#entrance.bounds
+    const { instanceStallMs } = this.#context.bounds
     connection.send(this.#head, this.#body, this, instanceStallMs)
   }
 
   onInformation(head: ResponseHead): void {
-    this.#movedMs = this.#entrance.sweep.nowMs
+    this.#movedMs = this.#context.sweep.nowMs
     if (++this.#information > maxInformation)
       throw new ResponseError('The instance sends one 1xx response after the other.')
     if (this.#isOldClient || this.#head.upgrades) return
@@ -138,14 +138,14 @@ export class Exchange
 
   onHead(head: ResponseHead): void {
     if (head.status === 101) return void this.#join(head)
-    this.#movedMs = this.#entrance.sweep.nowMs
+    this.#movedMs = this.#context.sweep.nowMs
     this.#answer = head
     const { body } = head
     // A small response is not begun before it is complete: until then, another instance can give it.
     const isHeld =
       this.#isIdempotent &&
       body.kind === 'length' &&
-      body.length <= this.#entrance.bounds.maxReplayBytes
+      body.length <= this.#context.bounds.maxReplayBytes
     if (!isHeld) this.#sendHead(head)
   }
 
@@ -159,13 +159,13 @@ export class Exchange
     const { socket } = this.#request
     this.#phase = 'tunnel'
     this.#connection = undefined
-    this.#entrance.sweep.delete(this)
+    this.#context.sweep.delete(this)
     this.#response.detachSocket(socket)
     const headers = [...toClientHeaders(head, false), 'connection', 'upgrade', 'upgrade', protocol]
     let text = 'HTTP/1.1 101 Switching Protocols\r\n'
     for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
     socket.write(`${text}\r\n`, 'latin1')
-    new Tunnel(this.#entrance, member, socket, connection.release()).open()
+    new Tunnel(this.#context, member, socket, connection.release()).open()
   }
 
   get #isOldClient(): boolean {
@@ -174,7 +174,7 @@ export class Exchange
   }
 
   #sendHead(head: ResponseHead): void {
-    const { site } = this.#entrance
+    const { site } = this.#context
     let headers = toClientHeaders(head, head.body.kind === 'chunked' && !this.#isOldClient)
     if (site !== undefined) {
       headers.push(...site.responseHeaders)
@@ -194,14 +194,14 @@ export class Exchange
     const { expectsContinue, upgrades } = this.#head
     return (
       upgrades ||
-      this.#entrance.closesSince !== undefined ||
+      this.#context.closesSince !== undefined ||
       (expectsContinue && !this.#request.complete)
     )
   }
 
   onBody(piece: Buffer, isLast: boolean): void {
     const response = this.#response
-    this.#movedMs = this.#entrance.sweep.nowMs
+    this.#movedMs = this.#context.sweep.nowMs
     if (response.headersSent) this.#passOn(piece, isLast)
     else if (isLast) this.#endHeld(piece)
     else {
@@ -231,7 +231,7 @@ export class Exchange
       this.#connection?.pause()
       response.once('drain', () => {
         this.#clientIsBlocked = false
-        this.#movedMs = this.#entrance.sweep.nowMs
+        this.#movedMs = this.#context.sweep.nowMs
         this.#connection?.resume()
       })
     }
@@ -284,7 +284,7 @@ export class Exchange
     const { wasConnected, wasKept } = failure
     if (wasConnected && !wasKept) member.count(true, this.#sentMs)
     const mayRepeat = !this.#response.headersSent && this.#mayRepeat(failure)
-    const decision = decideRetry(this.#entrance, member, failure, { number, mayRepeat })
+    const decision = decideRetry(this.#context, member, failure, { number, mayRepeat })
     if (decision.retryMs === undefined) return decision
     this.#fresh ||= wasKept
     this.#body?.detach()
@@ -307,7 +307,7 @@ export class Exchange
       return void this.#response.destroy()
     }
     const error = this.#error
-    const { balancer, site } = this.#entrance
+    const { balancer, site } = this.#context
     if (error === undefined)
       this.#refuse(503, balancer.explain(), balancer.retryAfterSeconds, site?.errorPage)
     else if (error.code === 'ETIMEDOUT') this.#refuse(504, 'The instance did not answer in time.')
@@ -323,7 +323,7 @@ export class Exchange
   #refuse(status: number, text: string, retryAfterSeconds?: number, page?: string): void {
     this.#phase = 'ending'
     this.#body?.discard()
-    const headers = this.#entrance.site?.responseHeaders ?? []
+    const headers = this.#context.site?.responseHeaders ?? []
     const closes = this.#mustClose()
     refuse(this.#response, { status, text, retryAfterSeconds, closes, headers, page })
   }
@@ -340,7 +340,7 @@ export class Exchange
 
   /** The response is over, or the client has gone away. */
   onClientClose(): void {
-    const { sweep } = this.#entrance
+    const { sweep } = this.#context
     sweep.delete(this)
     this.#phase = 'ending'
     this.#body?.discard()
@@ -353,7 +353,7 @@ export class Exchange
   }
 
   check(nowMs: number): void {
-    const { bounds, closesSince } = this.#entrance
+    const { bounds, closesSince } = this.#context
     const drains = [closesSince, this.#forward.server?.drainsSince]
     if (drains.some((since) => since !== undefined && nowMs - since > bounds.drainMs))
       return void this.#response.destroy()
@@ -374,7 +374,7 @@ export class Exchange
     this.#dropConnection()
     this.#body?.discard()
     this.#phase = 'ending'
-    this.#movedMs = this.#entrance.sweep.nowMs
+    this.#movedMs = this.#context.sweep.nowMs
     refuse(this.#response, {
       status: 408,
       text: 'The body of the request did not arrive in time.',
@@ -385,13 +385,13 @@ export class Exchange
 
 /** Begins the exchange of a request, or answers one that cannot be passed on. */
 export function beginExchange(
-  entrance: Entrance,
+  context: ListenerContext,
   client: ClientSide,
   request: IncomingMessage,
   response: ClientResponse,
   upgrades = false,
 ): void {
-  const { site } = entrance
+  const { site } = context
   const head = toRequestHead(request, client, upgrades, site)
   if ('problem' in head)
     return void refuse(response, { status: head.status, text: head.problem, closes: true })
@@ -405,7 +405,7 @@ export function beginExchange(
     if (typeof head.body === 'number' && head.body > site.maxBodyBytes)
       return void refuse(response, tooLarge(site.maxBodyBytes))
   }
-  const exchange = new Exchange(entrance, request, response, head)
+  const exchange = new Exchange(context, request, response, head)
   response.exchange = exchange
   exchange.start()
 }

@@ -96,7 +96,7 @@ export class HealthWatch {
         : found
     this.#isProbing = false
     if (result.kind === 'cancelled') return
-    this.#judge(result)
+    this.#evaluate(result)
     this.#schedule(this.#again ? 0 : this.#pauseMs())
   }
 
@@ -108,7 +108,7 @@ export class HealthWatch {
     return pauseMs
   }
 
-  #judge(result: Exclude<ProbeResult, { kind: 'cancelled' }>): void {
+  #evaluate(result: Exclude<ProbeResult, { kind: 'cancelled' }>): void {
     const { healthyThreshold, unhealthyThreshold } = this.#check
     if (result.kind === 'healthy') {
       this.#failures = 0

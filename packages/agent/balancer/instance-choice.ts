@@ -1,11 +1,11 @@
 /** The choice of an instance for one request: after a failure another one, the same after a pause, or the next that is healthy. */
 import type { ConnectionFailure } from '@fairlead/proxy/connection.ts'
 import type { ForwardProgress, RetryDecision, Wait } from '@fairlead/proxy/forward.ts'
-import type { Entrance } from './entrance.ts'
+import type { ListenerContext } from './listener-context.ts'
 import type { Member } from './member.ts'
 
 export function chooseInstance(
-  { balancer, bounds }: Entrance,
+  { balancer, bounds }: ListenerContext,
   { tried, last, waits }: ForwardProgress<Member>,
 ): Member | Wait<Member> | undefined {
   const member = balancer.pick(tried, last)
@@ -27,7 +27,7 @@ export function chooseInstance(
 
 /** Tells the instance's health about the failure. @param mayRepeat Another attempt does nothing twice */
 export function decideRetry(
-  { bounds }: Entrance,
+  { bounds }: ListenerContext,
   { health }: Member,
   { error, wasConnected, wasKept }: ConnectionFailure,
   { number, mayRepeat }: { readonly number: number; readonly mayRepeat: boolean },

@@ -19,21 +19,21 @@ import {
   loadCertificate,
   watchCertificate,
 } from '@fairlead/base/tls/listener-certificate.ts'
-import type { SweepTimer } from '@fairlead/proxy/sweep.ts'
+import type { TimeoutSweep } from '@fairlead/proxy/sweep.ts'
 import type { AgentLog } from '../log.ts'
 import type { Bounds } from './bounds.ts'
 import { ClientResponse, isStream, refuse } from './client-response.ts'
 import type { ConnectionShares } from './connection-shares.ts'
-import type { Port, PortService, TlsChoice } from './entrance.ts'
 import { beginExchange } from './exchange.ts'
-import { Passage } from './passage.ts'
+import type { Port, PortService, TlsChoice } from './listener-context.ts'
 import { type ClientSide, mayUpgrade } from './request-head.ts'
 import { type AllowedSources, shownAddress, toSources } from './sources.ts'
 import { createStreamServer } from './stream-response.ts'
+import { TcpForward } from './tcp-forward.ts'
 
 export interface ListenerOptions {
   readonly bounds: Bounds
-  readonly sweep: SweepTimer
+  readonly sweep: TimeoutSweep
   readonly replay: { bytes: number }
   readonly connections: ConnectionShares
   readonly log: AgentLog
@@ -79,7 +79,7 @@ export class PortListener implements Port {
   #service: PortService
   closesSince: number | undefined
   readonly bounds: Bounds
-  readonly sweep: SweepTimer
+  readonly sweep: TimeoutSweep
   readonly replay: { bytes: number }
   readonly #options: ListenerOptions
   readonly #sockets = new Set<Socket>()
@@ -184,9 +184,9 @@ export class PortListener implements Port {
         pauseOnConnect: true,
       }
       return createTcpServer(options, (socket) => {
-        const entrance = this.#service.passageOf?.(this)
-        if (entrance === undefined) socket.destroy()
-        else if (!socket.destroyed) new Passage(entrance, socket).start()
+        const context = this.#service.tcpContextOf?.(this)
+        if (context === undefined) socket.destroy()
+        else if (!socket.destroyed) new TcpForward(context, socket).start()
       })
     }
     const { tlsOptions } = this.#service
@@ -352,16 +352,16 @@ export class PortListener implements Port {
       refuse(response, beyondBound)
       return
     }
-    const entrance = this.#service.entranceOf(this, request, response)
-    if (entrance !== undefined) beginExchange(entrance, socket.clientSide, request, response)
+    const context = this.#service.contextOf(this, request, response)
+    if (context !== undefined) beginExchange(context, socket.clientSide, request, response)
   }
 
   /** A stream of HTTP/2: others run beside it on the connection. */
   #beginStream(request: IncomingMessage, response: ClientResponse): void {
     response.on('close', onResponseClose)
-    const entrance = this.#service.entranceOf(this, request, response)
-    if (entrance !== undefined)
-      beginExchange(entrance, this.#toClientSide(request.socket), request, response)
+    const context = this.#service.contextOf(this, request, response)
+    if (context !== undefined)
+      beginExchange(context, this.#toClientSide(request.socket), request, response)
   }
 
   #wait(socket: ClientSocket, request: IncomingMessage, response: ClientResponse): void {
@@ -390,9 +390,9 @@ export class PortListener implements Port {
     response.once('finish', () => socket.destroySoon())
     response.once('close', () => response.exchange?.onClientClose())
     if (rest.length > 0) socket.unshift(rest)
-    const entrance = this.#service.entranceOf(this, request, response)
-    if (entrance !== undefined)
-      beginExchange(entrance, this.#toClientSide(socket), request, response, true)
+    const context = this.#service.contextOf(this, request, response)
+    if (context !== undefined)
+      beginExchange(context, this.#toClientSide(socket), request, response, true)
   }
 
   #toClientSide(socket: Socket): ClientSide {

@@ -7,13 +7,13 @@ import type {
 } from '@fairlead/base/net/agent-protocol.ts'
 import type { Connection } from '@fairlead/proxy/connection.ts'
 import { Connections } from '@fairlead/proxy/connections.ts'
-import type { SweepTimer } from '@fairlead/proxy/sweep.ts'
+import type { TimeoutSweep } from '@fairlead/proxy/sweep.ts'
 import type { Bounds } from './bounds.ts'
 import { HealthWatch, type HealthWatchOptions } from './health-watch.ts'
 
 export interface MemberOptions {
   readonly bounds: Bounds
-  readonly sweep: SweepTimer
+  readonly sweep: TimeoutSweep
   /** Whether the program of an instance does not run. */
   readonly isDown: (instanceId: string) => boolean
   /** Its health has changed. */

@@ -1,11 +1,11 @@
 /** Two connections joined, with back-pressure in both directions and half-close. */
 import type { Socket } from 'node:net'
-import type { Swept } from '@fairlead/proxy/sweep.ts'
-import type { Entrance } from './entrance.ts'
+import type { Expiring } from '@fairlead/proxy/sweep.ts'
+import type { ListenerContext } from './listener-context.ts'
 import type { Member } from './member.ts'
 
-export class Tunnel implements Swept {
-  readonly #entrance: Entrance
+export class Tunnel implements Expiring {
+  readonly #context: ListenerContext
   readonly #member: Member
   readonly #client: Socket
   readonly #instance: Socket
@@ -14,16 +14,16 @@ export class Tunnel implements Swept {
   #isOver = false
 
   /** @param member Counts the tunnel already. */
-  constructor(entrance: Entrance, member: Member, client: Socket, instance: Socket) {
-    this.#entrance = entrance
+  constructor(context: ListenerContext, member: Member, client: Socket, instance: Socket) {
+    this.#context = context
     this.#member = member
     this.#client = client
     this.#instance = instance
-    this.#movedMs = entrance.sweep.nowMs
+    this.#movedMs = context.sweep.nowMs
   }
 
   open(): void {
-    this.#entrance.sweep.add(this)
+    this.#context.sweep.add(this)
     for (const socket of [this.#client, this.#instance]) {
       socket.on('error', this.#end)
       socket.once('close', this.#end)
@@ -37,7 +37,7 @@ export class Tunnel implements Swept {
   #end = (): void => {
     if (this.#isOver) return
     this.#isOver = true
-    this.#entrance.sweep.delete(this)
+    this.#context.sweep.delete(this)
     for (const socket of [this.#client, this.#instance]) {
       if (socket.errored !== null) this.#destroy()
       else socket.destroySoon()
@@ -51,7 +51,7 @@ export class Tunnel implements Swept {
   }
 
   check(nowMs: number): void {
-    const { bounds, closesSince } = this.#entrance
+    const { bounds, closesSince } = this.#context
     const bytes =
       this.#client.bytesRead +
       this.#instance.bytesRead +

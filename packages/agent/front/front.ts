@@ -4,12 +4,12 @@ import type { TLSSocket } from 'node:tls'
 import type { DesiredFront, FrontSite } from '@fairlead/base/net/agent-protocol.ts'
 import { type ClientResponse, refuse } from '../balancer/client-response.ts'
 import {
-  type Entrance,
+  type ListenerContext,
   type Port,
-  PortEntrance,
+  PortContext,
   type PortService,
   type TlsChoice,
-} from '../balancer/entrance.ts'
+} from '../balancer/listener-context.ts'
 import type { RunningBalancer } from '../balancer/load-balancer.ts'
 import { type AllowedSources, shownAddress, toSources } from '../balancer/sources.ts'
 import type { FrontCertificates } from './certificates.ts'
@@ -36,7 +36,7 @@ interface Forwarding {
   readonly balancer: RunningBalancer
   readonly strippedPath: string
   /** Made at the first request. */
-  readonly entrances: Map<Port, Entrance>
+  readonly contexts: Map<Port, ListenerContext>
 }
 
 export class Front implements PortService {
@@ -59,7 +59,11 @@ export class Front implements PortService {
     this.#table = new RoutingTable(desired.sites.flatMap((site) => toRoutes(site, balancers)))
   }
 
-  entranceOf(port: Port, request: IncomingMessage, response: ClientResponse): Entrance | undefined {
+  contextOf(
+    port: Port,
+    request: IncomingMessage,
+    response: ClientResponse,
+  ): ListenerContext | undefined {
     const { authority, path } = targetOf(request)
     const host = toRoutedHost(authority)
     if (port.isSecure) {
@@ -82,7 +86,7 @@ export class Front implements PortService {
         response,
         this.#addressOf(goal.to, port) + path.slice(goal.path === '/' ? 0 : goal.path.length),
       )
-    return goal.entrances.getOrInsertComputed(port, () => toEntrance(port, route.site, goal))
+    return goal.contexts.getOrInsertComputed(port, () => toContext(port, route.site, goal))
   }
 
   /** A target without a scheme is on this front, too. */
@@ -129,7 +133,7 @@ function toRoutes(
         kind: 'forward',
         balancer,
         strippedPath: strip && path !== '/' ? path : '',
-        entrances: new Map(),
+        contexts: new Map(),
       } as const,
     },
   }))
@@ -150,9 +154,13 @@ function sourcesOf({ allowedSources }: FrontSite): AllowedSources {
   }
 }
 
-function toEntrance(port: Port, site: FrontSite, { balancer, strippedPath }: Forwarding): Entrance {
+function toContext(
+  port: Port,
+  site: FrontSite,
+  { balancer, strippedPath }: Forwarding,
+): ListenerContext {
   const { limits, hsts, compress, errorPage } = site
-  return new PortEntrance(port, balancer, {
+  return new PortContext(port, balancer, {
     bounds: {
       ...port.bounds,
       clientStallMs: limits.readMs,

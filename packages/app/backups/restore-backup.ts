@@ -73,7 +73,7 @@ const imagesName = 'images'
 const folderTypes: ReadonlySet<string> = new Set(['Directory', 'GNUDumpDir'])
 const fileTypes: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile'])
 
-/** Judges the entries of an archive that may be from a stranger. Only images have links, which stay within their image. */
+/** Checks the entries of an archive that may be from a stranger. Only images have links, which stay within their image. */
 class EntryGuard {
   readonly #freeBytes: number
   /** Symbolic ones, which are made when nothing can be written through them any more. */
@@ -124,7 +124,7 @@ class EntryGuard {
     return undefined
   }
 
-  /** Hard links have a path in the archive as their target; where symbolic ones end is judged when all of them are there. */
+  /** Hard links have a path in the archive as their target; where symbolic ones end is checked when all of them are there. */
   #isOfImage(name: string, type: string, linkpath: string): boolean {
     const [folder, image, ...rest] = name.split('/')
     if (folder !== imagesName || rest.length === 0 || posix.isAbsolute(linkpath)) return false

@@ -26,7 +26,7 @@ import { formMethod } from '@fairlead/gateway/login/form/method.ts'
 import {
   LoginKeys,
   type LoginSettings,
-  settingsOf,
+  methodSettingsOf,
   toLoginSettings,
 } from '@fairlead/gateway/login/settings.ts'
 import { hasCertificateHeader, x509Keys } from '@fairlead/gateway/login/x509/settings.ts'
@@ -241,7 +241,7 @@ function choosePermissionService(
 
 /** Whether the users of the form, whom Fairlead keeps itself, are all that there are. */
 function keepsUsers(login: LoginSettings): boolean {
-  const form = settingsOf(login, formMethod)
+  const form = methodSettingsOf(login, formMethod)
   return (
     !login.anonymous &&
     login.methods.length === 1 &&

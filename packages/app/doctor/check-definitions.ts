@@ -45,7 +45,7 @@ export function checkDefinitions(config: Config): Check[] {
 
 /** @returns an error of each that has some */
 async function findErrors({ definitions }: OpenDefinitions) {
-  const names = createNames(definitions.judging)
+  const names = createNames(definitions.findingSources)
   const endMs = performance.now() + longestMs
   const errors: string[] = []
   let looked = 0
@@ -57,7 +57,7 @@ async function findErrors({ definitions }: OpenDefinitions) {
         await setImmediate()
         looked++
         const document = objectOf(parseJson(text))
-        const found = await findingsOfStored(kind, document, definitions.judging, { names })
+        const found = await findingsOfStored(kind, document, definitions.findingSources, { names })
         const error = found.find(({ severity }) => severity === 'error')
         const { name = document['id'], application, isDisabled } = readPipeline(document)
         if (error === undefined || isDisabled) continue

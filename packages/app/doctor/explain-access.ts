@@ -7,19 +7,19 @@ import {
   type ResourcePermissions,
 } from '@fairlead/gateway/operations/access/access-resources.ts'
 import {
+  type AccessDecision,
+  type AccessSubject,
+  decideWithoutService,
+  enforcementOf,
+  type Reason,
+} from '@fairlead/gateway/operations/access/decide-access.ts'
+import {
+  evaluateAccess,
   explainRoles,
-  judgeFor,
   toSubject,
   toUser,
 } from '@fairlead/gateway/operations/access/explain-access.ts'
 import { findApiOperation } from '@fairlead/gateway/operations/access/find-operation.ts'
-import {
-  type AccessSubject,
-  type AccessVerdict,
-  enforcementOf,
-  judgeUndecided,
-  type Reason,
-} from '@fairlead/gateway/operations/access/judge-access.ts'
 import { allOperations } from '@fairlead/gateway/operations/all.ts'
 import { formatDemands } from '@fairlead/gateway/operations/demands.ts'
 import type { Operation } from '@fairlead/gateway/operations/operation.ts'
@@ -40,7 +40,7 @@ export interface AccessQuestion extends AccessSubject {
 }
 
 interface AccessAnswer {
-  readonly decision: AccessVerdict['decision']
+  readonly decision: AccessDecision['decision']
   readonly lines: readonly string[]
 }
 
@@ -63,9 +63,9 @@ export async function explainAccess(
   }
   const permissions = new Permissions({ settings, upstreams, log: pino({ level: 'silent' }) })
   try {
-    const isJudged = permissions.enabled && !config.login.anonymous
-    const { decision, lines } = isJudged
-      ? await explainJudgement(found, question, { permissions, upstreams })
+    const isDecided = permissions.enabled && !config.login.anonymous
+    const { decision, lines } = isDecided
+      ? await explainDecision(found, question, { permissions, upstreams })
       : explainUndecided(found.operation, !config.login.anonymous)
     return {
       decision,
@@ -78,12 +78,12 @@ export async function explainAccess(
 }
 
 function explainUndecided(operation: Operation, hasLogin: boolean): AccessAnswer {
-  const { decision, reasons } = judgeUndecided(operation, hasLogin)
+  const { decision, reasons } = decideWithoutService(operation, hasLogin)
   return { decision, lines: reasons.map(describeReason) }
 }
 
 /** @throws {Error} when the permission service does not answer */
-async function explainJudgement(
+async function explainDecision(
   found: ReturnType<typeof findApiOperation>,
   { username, ...named }: AccessQuestion,
   { permissions, upstreams }: { permissions: Permissions; upstreams: Upstreams },
@@ -100,17 +100,17 @@ async function explainJudgement(
   const view = answer.kind === 'view' ? answer.view : undefined
   const call = (service: ServiceName, asked: UpstreamCall) =>
     upstreams.call(service, asked, anonymousIdentity)
-  const judged = await judgeFor({ call, permissions, operation, user, view, subject })
+  const decided = await evaluateAccess({ call, permissions, operation, user, view, subject })
   const checked = enforcementOf(operation, { permissions, upstreams })
   const lines = [
     ...describeUser(username, view),
     ...(await loadResourcePermissions(call, subject)).map(describeResource),
-    ...judged.reasons.map(describeReason),
-    ...judged.open.map((what) => `?   to be added: ${toOption(what)}`),
-    ...judged.optional.map((what) => `    may be added: ${toOption(what)}`),
+    ...decided.reasons.map(describeReason),
+    ...decided.open.map((what) => `?   to be added: ${toOption(what)}`),
+    ...decided.optional.map((what) => `    may be added: ${toOption(what)}`),
     ...(checked === undefined ? [] : [`Checked by ${checked.by}: ${checked.note}`]),
   ]
-  return { decision: judged.decision, lines }
+  return { decision: decided.decision, lines }
 }
 
 function describeDemands({ id, method, path, demands }: Operation): string {

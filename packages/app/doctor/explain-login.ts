@@ -32,7 +32,7 @@ interface LoginStep {
   readonly text: string
 }
 
-export interface Judgement {
+export interface MethodResult {
   readonly method: string
   readonly steps: readonly LoginStep[]
   /** Undefined: the login ends here. */
@@ -47,7 +47,7 @@ interface ExplainedRole {
 
 export interface Explanation {
   readonly admitted: boolean
-  readonly judgements: readonly Judgement[]
+  readonly judgements: readonly MethodResult[]
   readonly user: User | undefined
   readonly roles: readonly ExplainedRole[]
   readonly permissions: readonly string[]
@@ -173,12 +173,12 @@ async function explain(
   { permissions, listener }: DoctorSurroundings,
   credentials: LoginCredentials,
 ): Promise<Omit<Explanation, 'notes'>> {
-  const judgements: Judgement[] = []
+  const judgements: MethodResult[] = []
   for (const method of opened.methods) {
     const steps: LoginStep[] = []
     listener.tell = (verdict, text) => void steps.push({ verdict, text })
-    const judgement = await askMethod(method, opened, credentials, listener.tell)
-    if (judgement !== undefined) judgements.push({ method: method.name, steps, ...judgement })
+    const result = await askMethod(method, opened, credentials, listener.tell)
+    if (result !== undefined) judgements.push({ method: method.name, steps, ...result })
   }
   listener.tell = () => {}
   const user = judgements.find((one) => one.user !== undefined)?.user
@@ -197,7 +197,7 @@ async function askMethod(
   { prepareUser }: LoginMethods,
   credentials: LoginCredentials,
   trace: Trace,
-): Promise<Pick<Judgement, 'user' | 'reason'> | undefined> {
+): Promise<Pick<MethodResult, 'user' | 'reason'> | undefined> {
   try {
     const outcome = (await method.explain?.(credentials, trace)) ?? { kind: 'not-mine' }
     if (outcome.kind === 'not-mine') return undefined

@@ -11,7 +11,7 @@ import { explainListeningFault, portSettings } from '@fairlead/gateway/http/port
 import { formMethod } from '@fairlead/gateway/login/form/method.ts'
 import { checkNewUser, userMigrations } from '@fairlead/gateway/login/form/users.ts'
 import { assertionMigrations } from '@fairlead/gateway/login/saml/used-assertions.ts'
-import { settingsOf } from '@fairlead/gateway/login/settings.ts'
+import { methodSettingsOf } from '@fairlead/gateway/login/settings.ts'
 import { tokenMigrations } from '@fairlead/gateway/login/tokens/token-store.ts'
 import { unlockMigrations } from '@fairlead/gateway/login/unlocks.ts'
 import type { Config } from '../config/config.ts'
@@ -111,7 +111,7 @@ function readDatabase(file: string): void {
 
 /** The first start creates an administrator, if there is no user yet. */
 function findFirstUserObstacles({ login, backends }: Config): Obstacle[] {
-  const form = settingsOf(login, formMethod)
+  const form = methodSettingsOf(login, formMethod)
   if (
     form === undefined ||
     form.configuredUser !== undefined ||

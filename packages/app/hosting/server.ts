@@ -69,7 +69,7 @@ export function createBackendServer(options: BackendServerOptions) {
   const { call, log } = options
   const accessOf = (users: string) => requireAccess({ ...options, ports, now }, users)
   const commits = options.commits ?? new GroupCommit(options.db)
-  // What a request has changed, and what it has read, is told no earlier.
+  // A response waits until what its request has changed, or read, is stored.
   server.addHook('onSend', (_request, _reply, _payload, done) => commits.whenStored(done))
   const { ports, add } = createPorts({ call, log, steady, accessOf })
   migrateAll(options.db, options.backends.flatMap(migrationsOf))

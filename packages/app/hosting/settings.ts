@@ -3,10 +3,10 @@
 import { resolve } from 'node:path'
 import { isTimeZone } from '@fairlead/base/names/time-zone.ts'
 import {
+  keysOf,
   type SettingsReport,
   setting,
   settings,
-  shapeOf,
   texts,
 } from '@fairlead/base/settings/setting.ts'
 import { BuildServerKeys, toBuildServerSettings } from '@fairlead/builds/build-servers.ts'
@@ -60,7 +60,7 @@ const ownKeys = settings({
 
 export const BackendKeys = z.strictObject({
   ...ownKeys.keys.shape,
-  ...shapeOf(Object.values(backendGroups)),
+  ...keysOf(Object.values(backendGroups)),
   ...BuildServerKeys.shape,
   ...NotificationKeys.shape,
 })

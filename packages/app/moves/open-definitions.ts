@@ -9,7 +9,7 @@ import { openDatabase } from '@fairlead/base/storage/database.ts'
 import { createStoredDefinitions } from '@fairlead/engine/definitions/as-port.ts'
 import { createDefinitions, type Definitions } from '@fairlead/engine/definitions/collections.ts'
 import { definitionsBackend } from '@fairlead/engine/definitions/definitions.ts'
-import { triggerTypes } from '@fairlead/engine/events/kinds/all.ts'
+import { eventTriggerTypes } from '@fairlead/engine/events/kinds/all.ts'
 import { describeUndeliveredTypes } from '@fairlead/engine/notifications/warnings.ts'
 import { createClouddriver } from '@fairlead/external/clouddriver.ts'
 import { openEcho } from '@fairlead/external/echo.ts'
@@ -104,7 +104,7 @@ function servicesAlone({ backends, upstreams }: Config, call: CallService): Back
     describeUndeliveredTypes(types, backends.notifications.types)
   const ports = {
     orca: { executions: { ...openOrca(call), runsOtherStages: false } },
-    echo: { events: { ...openEcho(call), triggerTypes, describeUndelivered } },
+    echo: { events: { ...openEcho(call), eventTriggerTypes, describeUndelivered } },
     igor: { builds: { ...openIgor(call), services: async () => servers } },
     clouddriver: {
       infrastructure: {

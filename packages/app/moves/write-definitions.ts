@@ -82,7 +82,7 @@ export async function writeDefinitions(
   }
 }
 
-const judgedAs: Readonly<Partial<Record<DefinitionKind, DocumentKind>>> = {
+const checkedAs: Readonly<Partial<Record<DefinitionKind, DocumentKind>>> = {
   pipelines: 'pipeline',
   strategies: 'strategy',
   templates: 'template',
@@ -101,9 +101,9 @@ async function take(
   const title = `${kinds[kind]} / ${nameOf(sent)}`
   let live: JsonObject = {}
   const unfit = refusalOf(() => (live = checkedOf(opened, kind, sent)))
-  const judged = unfit === undefined ? judgedAs[kind] : undefined
+  const checkedKind = unfit === undefined ? checkedAs[kind] : undefined
   const find = async () =>
-    judged === undefined ? [] : findingsOfStored(judged, live, definitions.judging)
+    checkedKind === undefined ? [] : findingsOfStored(checkedKind, live, definitions.findingSources)
   const strictly = isStrict ? await find() : []
   const problem = unfit ?? refusalOf(() => refuseErrors(strictly, live))
   const outcome =
@@ -128,8 +128,8 @@ async function take(
 /** Front50 keeps what belonged to an application that was deleted, where the deletion failed. */
 function orphaned({ applications }: Definitions, kind: DefinitionKind, live: JsonObject): string[] {
   const name = toOwner(live)[kind === 'permissions' ? 'name' : 'application']
-  const isJudged = kind === 'applications' || kind === 'pipelines' || kind === 'strategies'
-  if (isJudged || name === undefined || applications.has(foldName(name))) return []
+  const isChecked = kind === 'applications' || kind === 'pipelines' || kind === 'strategies'
+  if (isChecked || name === undefined || applications.has(foldName(name))) return []
   return [`The application "${name}" does not exist: create it, or delete this.`]
 }
 

@@ -3,7 +3,7 @@ import { type Cause, type CauseKind, cutAround, type Ending, maxText } from './c
 import { cleanLine, type KeptLine, type Line, maskForms } from './clean-line.ts'
 import { describeEnding, signalOf } from './exits.ts'
 import { kindOf } from './kinds.ts'
-import { placeOf } from './places.ts'
+import { placeInOutput } from './places.ts'
 import { anyTool, type Rule, rulesOf, scanLine } from './rules.ts'
 import { refineTool } from './tool-names.ts'
 import { ownTool } from './tool-rules.ts'
@@ -433,7 +433,7 @@ function toCause(candidate: Candidate, context: Context): Cause {
   const { lines, search, more, tests } = context
   const { line } = candidate
   const text = masked(candidate.text, context)
-  const place = placeOf(line, { lines, header: candidate.header })
+  const place = placeInOutput(line, { lines, header: candidate.header })
   const tool = refineTool(candidate, { lines, tools: search.tools, given: context.tool })
   return {
     text: cutAround(text, matchIn(text)),

@@ -27,7 +27,7 @@ interface Surroundings {
   readonly header: Line | undefined
 }
 
-export function placeOf(line: Line, { lines, header }: Surroundings): string | undefined {
+export function placeInOutput(line: Line, { lines, header }: Surroundings): string | undefined {
   for (const each of [line, header]) {
     const place = each && namedIn(each.text)
     if (place !== undefined) return place

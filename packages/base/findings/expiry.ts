@@ -1,4 +1,4 @@
-/** Judges certificates by the time that they are still valid. */
+/** Checks certificates by the time that they are still valid. */
 import type { X509Certificate } from 'node:crypto'
 import { certificateLabel, pemBlocks } from '../tls/pem.ts'
 import type { Finding, Reporter } from './finding.ts'

@@ -171,7 +171,7 @@ export class JsonScan {
     }
   }
 
-  /** Judges a number that nothing follows. @throws {UnsafeJsonError} */
+  /** Checks a number that nothing follows. @throws {UnsafeJsonError} */
   end(): void {
     const numeral = this.#numeral
     if (numeral === '') return

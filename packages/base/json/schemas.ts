@@ -12,8 +12,8 @@ export const countModel = z.int().min(0)
 /** Accepts true, false, on, off, yes, no, 1 and 0. */
 export const flagModel = z.boolean()
 /** Repeated or comma-separated. */
-export const list = z.array(z.string())
-export const nonEmptyList = list.min(1)
+export const textList = z.array(z.string())
+export const nonEmptyList = textList.min(1)
 
 /** A moment. */
 export const millisecondsModel = z.int()
@@ -47,7 +47,7 @@ export function alike<Schema extends z.ZodType, Name extends string>(
 }
 
 /** Texts that may be null or missing, as fields of an object. */
-export function maybeTexts<Name extends string>(
+export function nullableTexts<Name extends string>(
   ...names: readonly Name[]
 ): Record<Name, typeof nullableText> {
   return alike(nullableText, ...names)
@@ -57,7 +57,7 @@ const nullableText = z.string().nullish()
 
 /** An object of a service of which only some texts are described. @param id Name in the API document */
 export function described(id: string, ...texts: readonly string[]): z.ZodObject {
-  return model(id, maybeTexts(...texts))
+  return model(id, nullableTexts(...texts))
 }
 
 type Shape = z.core.$ZodLooseShape

@@ -79,7 +79,7 @@ export async function checkOut({
 }
 
 /** Without what belongs to Git itself. */
-export async function copyTree(from: string, to: string): Promise<void> {
+export async function copyCheckout(from: string, to: string): Promise<void> {
   await cp(from, to, {
     recursive: true,
     verbatimSymlinks: true,

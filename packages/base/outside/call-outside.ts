@@ -167,7 +167,7 @@ const internalNetworks = {
 /** Redirects are not followed: their target would be another address. */
 export function createOutsideCalls(settings: OutsideSettings, bounds = stageBounds): CallOutside {
   const { timeoutMs, caller, agents, maxAnswerBytes: maxBytes } = bounds
-  const judge = new Judge(settings, caller)
+  const rules = new AddressRules(settings, caller)
   return async ({ method, url, headers, body, signal }) => {
     if (refusedMethods.includes(method))
       throw new CallError(
@@ -176,7 +176,7 @@ export function createOutsideCalls(settings: OutsideSettings, bounds = stageBoun
       )
     const place =
       typeof url === 'string'
-        ? { url: judge.checkUrl(url), lookup: judge.lookup }
+        ? { url: rules.checkUrl(url), lookup: rules.lookup }
         : { url: url.url, tls: url.tls, agent: agents?.[url.url.protocol as 'http:' | 'https:'] }
     const answer = await call({ ...place, method, headers, body, signal, timeoutMs, maxBytes })
     return { ...answer, text: answer.bytes.toString('utf8') }
@@ -200,12 +200,12 @@ export async function checkOutsideAddress(
   caller: string,
   url: string,
 ): Promise<OutsideAddress> {
-  const judge = new Judge(settings, caller)
-  const target = judge.checkUrl(url)
+  const rules = new AddressRules(settings, caller)
+  const target = rules.checkUrl(url)
   const host = target.hostname.replace(/^\[|\]$/g, '')
   if (isIP(host) !== 0) return { url: target, addresses: [host] }
   const { promise, resolve, reject } = Promise.withResolvers<LookupAddress[]>()
-  judge.lookup(host, { all: true }, (error, found) =>
+  rules.lookup(host, { all: true }, (error, found) =>
     error === null ? resolve(found as LookupAddress[]) : reject(error),
   )
   try {
@@ -215,7 +215,7 @@ export async function checkOutsideAddress(
   }
 }
 
-class Judge {
+class AddressRules {
   readonly #settings: OutsideSettings
   readonly #caller: string
   readonly #permitted: ReturnType<typeof toRanges>

@@ -93,7 +93,7 @@ export function defaultsOf<Values>(group: SettingGroup<Values>): Values {
   return group.read(group.keys.parse({}))
 }
 
-export function shapeOf(types: readonly { readonly keys: z.ZodObject }[]): z.core.$ZodShape {
+export function keysOf(types: readonly { readonly keys: z.ZodObject }[]): z.core.$ZodShape {
   return Object.assign({}, ...types.map(({ keys }) => keys.shape)) as z.core.$ZodShape
 }
 

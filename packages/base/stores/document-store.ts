@@ -8,7 +8,7 @@ import { foldName } from '../names/fold-name.ts'
 import { inTransaction } from '../storage/database.ts'
 import { portionSize } from './in-turns.ts'
 
-/** Names, ids and applications are kept as they are judged. */
+/** Names, ids and applications are kept as they are checked. */
 export const documentMigrations = [
   `CREATE TABLE definitions_documents (
      kind TEXT NOT NULL,

@@ -38,14 +38,14 @@ export async function callInTurns<T, U>(
   return answers
 }
 
-/** Does so many pieces of work at a time, in order; before each further one, other requests have their turn. */
-export class WorkLine {
-  readonly #places: number
+/** Runs so many pieces of work at a time, in order; before each further one, other requests have their turn. */
+export class ConcurrencyLimit {
+  readonly #slots: number
   readonly #waiting: (() => void)[] = []
   #running = 0
 
-  constructor(places: number) {
-    this.#places = places
+  constructor(slots: number) {
+    this.#slots = slots
   }
 
   /** @throws what `work` throws */
@@ -58,8 +58,8 @@ export class WorkLine {
     }
   }
 
-  /** Gives its place to others while it waits for something. @throws what `wait` throws */
-  async aside<T>(wait: () => Promise<T>): Promise<T> {
+  /** Gives its slot to others while it waits for something. @throws what `wait` throws */
+  async releaseWhile<T>(wait: () => Promise<T>): Promise<T> {
     this.#leave()
     try {
       return await wait()
@@ -69,7 +69,7 @@ export class WorkLine {
   }
 
   #enter(): boolean {
-    const isFree = this.#running < this.#places
+    const isFree = this.#running < this.#slots
     if (isFree) this.#running++
     return isFree
   }

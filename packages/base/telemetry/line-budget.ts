@@ -3,8 +3,8 @@
 const periodMs = 60_000
 /** Causes that have lines of their own; all others share. */
 const maxCauses = 1000
-/** Causes that are told by name, those with the most lines. */
-const maxTold = 20
+/** Causes that are reported by name, those with the most lines. */
+const maxNamed = 20
 
 interface LineBudgetOptions {
   /** Lines a minute; 0 for any number. */
@@ -44,15 +44,15 @@ export class LineBudget {
   }
 
   endPeriod(): void {
-    const told = [...this.#causes]
+    const withheldCauses = [...this.#causes]
       .filter(([, { withheld }]) => withheld > 0)
       .sort(([, a], [, b]) => b.withheld - a.withheld)
     this.#causes.clear()
     this.#written = 0
     let others = 0
     let named = 0
-    for (const [cause, { withheld }] of told) {
-      if (cause === undefined || ++named > maxTold) others += withheld
+    for (const [cause, { withheld }] of withheldCauses) {
+      if (cause === undefined || ++named > maxNamed) others += withheld
       else this.#options.onWithheld(cause, withheld)
     }
     if (others > 0) this.#options.onWithheld(undefined, others)

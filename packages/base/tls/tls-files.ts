@@ -58,7 +58,7 @@ export class TlsFiles {
     this.#listeners.push({ server, asksForCertificates })
   }
 
-  /** Certificates in headers are judged by these files, too, where no listener is encrypted. */
+  /** Certificates in headers are checked by these files, too, where no listener is encrypted. */
   start(): void {
     this.#warnOfLists()
     this.#timer = setInterval(() => this.check(), checkIntervalMs).unref()

@@ -43,7 +43,7 @@ export class RunFiles {
   }
 
   /**
-   * Of the file in the archive of that name, else in any other one; undefined: no archive has it.
+   * Properties from the file in the archive of that name, else in any other; undefined: no archive has it.
    *
    * @throws {PortError} 413 when it may be in an archive that is too large
    */

@@ -2,7 +2,7 @@
 
 import { formatQuery } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { RecentBuilds } from '../build-server.ts'
 import type { ListedBuild } from '../listed-build.ts'
@@ -47,7 +47,7 @@ export class RecentJenkinsBuilds {
       }),
     )
     const seen = new Map<string, string | undefined>()
-    const line = new WorkLine(maxRequests)
+    const line = new ConcurrencyLimit(maxRequests)
     const recent = await Promise.all(
       jobs.map((job) => line.run(() => this.#loadJob(job, { seen, signal, positions }))),
     )

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseYaml } from '@fairlead/base/json/yaml.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import { BuildFile, type JobDefinition } from './job-definition.ts'
 import type { RepositoryReader } from './repository.ts'
@@ -60,7 +60,7 @@ export class JobCatalog {
   readonly #reading = new Map<string, Promise<void>>()
   /** When each source was last read for a job that was not in the list. */
   readonly #rereads = new Map<string, number>()
-  readonly #line = new WorkLine(readAtATime)
+  readonly #line = new ConcurrencyLimit(readAtATime)
 
   constructor(options: CatalogOptions) {
     this.#options = options

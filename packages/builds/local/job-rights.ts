@@ -6,7 +6,7 @@ import { type Access, checkOnApplication, describeMissing } from '@fairlead/port
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
 import { mayCreateApplication, requireAccess } from '@fairlead/ports/rights/access.ts'
-import { openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
+import { openAccountAccess } from '@fairlead/ports/rights/account-use.ts'
 
 /** A job or build; one without an application belongs to all users. */
 export interface OwnedJob {
@@ -44,8 +44,8 @@ export class JobRights {
     user: string | undefined,
   ): Promise<void> {
     if (account === undefined) return
-    const judge = await openAccountJudge(this.#context, user)
-    judge.check({ use: account }, 'artifact account')
+    const access = await openAccountAccess(this.#context, user)
+    access.check({ use: account }, 'artifact account')
   }
 
   /** Whether the user may upload a folder; an application that does not exist is created. @throws {PortError} 403, 503 */

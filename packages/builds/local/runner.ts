@@ -9,7 +9,7 @@ import {
   baseEnvironment,
   cacheEnvironment,
   checkOut,
-  copyTree,
+  copyCheckout,
   resolveWithin,
   run,
 } from '@fairlead/base/outside/builder-process.ts'
@@ -141,7 +141,7 @@ class RunnerBuild {
     const { imageFrom, imageDefaults } = this.#plan
     if (imageFrom === undefined) return
     const [from, image] = [resolveWithin(source, imageFrom), join(work, imageFolder)]
-    if (imageDefaults === undefined) return copyTree(from, image)
+    if (imageDefaults === undefined) return copyCheckout(from, image)
     // Nothing else needs the folder.
     renameSync(from, image)
     writeImageFile(image, imageDefaults, this.#environment['PATH'] ?? '')

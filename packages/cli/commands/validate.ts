@@ -22,11 +22,11 @@ export const validate = defineCommand({
     if (file === undefined)
       throw misuse('There is no .fairlead/app.yml here or above.', 'Write it: fairlead init')
     const { formatProblem, readAppFile } = await import('@fairlead/model/app-file/read-app-file.ts')
-    const { environmentsOf } = await import('@fairlead/model/app-file/merge-environment.ts')
+    const { environmentNamesOf } = await import('@fairlead/model/app-file/merge-environment.ts')
     const read = readAppFile(readFileSync(file, 'utf8'))
     if (read.problems === undefined) {
       const { application, services } = read.file
-      const environments = environmentsOf(read.file)
+      const environments = environmentNamesOf(read.file)
       output.result(
         { file, application, services: Object.keys(services), environments },
         `${file} is valid: application ${application}, services ${Object.keys(services).join(', ')}, environments ${environments.join(', ')}.`,

@@ -5,7 +5,7 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import type { AppFile } from '@fairlead/model/app-file/app-file.ts'
 import {
   type AppHere,
-  environmentsOf,
+  environmentNamesOf,
   mergeEnvironment,
   type ServiceHere,
 } from '@fairlead/model/app-file/merge-environment.ts'
@@ -42,7 +42,7 @@ export function readApp(text: string): ReadApp {
   return {
     application: file.application,
     digest: createHash('sha256').update(text).digest('hex'),
-    environments: environmentsOf(file).map((name) => mergeEnvironment(file, name)),
+    environments: environmentNamesOf(file).map((name) => mergeEnvironment(file, name)),
   }
 }
 

@@ -128,7 +128,7 @@ function compileDeployPipeline(
 ): CompiledObject {
   const name = deployPipelineName(environment.environment)
   const content = {
-    ...pipelineMarks(environment, digest),
+    ...appPipelineFields(environment, digest),
     name,
     limitConcurrent: true,
     keepWaitingPipelines: true,
@@ -283,7 +283,7 @@ function compileSchedule(
   const name = `${service.name} ${environment.environment}`
   const serving = services.find(({ schedule }) => schedule === undefined)
   const content = {
-    ...pipelineMarks(environment, digest),
+    ...appPipelineFields(environment, digest),
     name,
     limitConcurrent: true,
     keepWaitingPipelines: onOverlap === 'wait',
@@ -325,7 +325,10 @@ function compileSchedule(
   return { kind: 'pipeline', name, content }
 }
 
-export function pipelineMarks({ application, environment }: AppHere, digest: string): JsonObject {
+export function appPipelineFields(
+  { application, environment }: AppHere,
+  digest: string,
+): JsonObject {
   return {
     application,
     description: 'Made from .fairlead/app.yml; a deployment writes it again.',

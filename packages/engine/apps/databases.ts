@@ -25,7 +25,7 @@ import { startPipeline } from '../orchestration/executions.ts'
 import type { AppPlace } from './account-places.ts'
 import { clusterOf, clusterParts, type ReadApp } from './app-environment.ts'
 import { operate } from './app-objects.ts'
-import { type CompiledObject, pipelineMarks } from './compile.ts'
+import { appPipelineFields, type CompiledObject } from './compile.ts'
 import { isClusterPlace } from './compile-manifests.ts'
 import { isPreview } from './previews.ts'
 import { deleteBalancerOf, stopOf } from './run-stages.ts'
@@ -101,7 +101,7 @@ export function compileBackups(here: AppHere, place: AppPlace, digest: string): 
     const cluster = clusterOf(here, name)
     const pipeline = backupPipelineName(here.environment, name)
     const content = {
-      ...pipelineMarks(here, digest),
+      ...appPipelineFields(here, digest),
       name: pipeline,
       limitConcurrent: true,
       keepWaitingPipelines: false,

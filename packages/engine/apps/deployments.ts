@@ -12,7 +12,7 @@ import type { AppRun, AppRunKind } from './app-store.ts'
 import { deploymentStages } from './compile.ts'
 import { isClusterPlace, otherWorkloadStages, removalStages } from './compile-manifests.ts'
 import { type AppOrder, type AppPlans, toPlanView } from './plans.ts'
-import { servingClusters, stopStages, withConstraints } from './run-stages.ts'
+import { appStopStages, servingClusters, withConstraints } from './run-stages.ts'
 export interface DeploymentOrder extends AppOrder {
   /** Such as `shop:7-4f7c2d1`, which exists; undefined: one is built of the source. */
   readonly image: string | undefined
@@ -173,7 +173,7 @@ export class AppDeployments {
               await ports.infrastructure.serverGroups(application, as),
             ),
           ]
-        : stopStages({ here: former, place, clusters: extra })
+        : appStopStages({ here: former, place, clusters: extra })
       const stages = [
         ...deploymentStages(withoutCanary(former), place).filter(
           ({ refId }) => refId !== 'release',
@@ -285,7 +285,7 @@ export class AppDeployments {
       (cluster) => !servingClusters(here).includes(cluster),
     )
     const present = new Set(groups.map(({ cluster }) => cluster))
-    return stopStages({ here, place, clusters: gone.filter((cluster) => present.has(cluster)) })
+    return appStopStages({ here, place, clusters: gone.filter((cluster) => present.has(cluster)) })
   }
 
   /** Versions that were deployed to the environment and whose images are there, the newest first. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { PortError } from '@fairlead/base/port-error.ts'
 import {
-  environmentsOf,
+  environmentNamesOf,
   mergeEnvironment,
   type ServiceHere,
 } from '@fairlead/model/app-file/merge-environment.ts'
@@ -49,7 +49,7 @@ export function readPreview(text: string, branch: string, main: string): ReadApp
       400,
       `${application} has no previews. Write "preview: true" in its app file.`,
     )
-  const first = mergeEnvironment(rules, environmentsOf(rules)[0] ?? '')
+  const first = mergeEnvironment(rules, environmentNamesOf(rules)[0] ?? '')
   const usual = first.services.flatMap(({ hosts }) => hosts)[0]?.host.replace(/^\*\./, '')
   const pattern = (preview === true ? undefined : preview.hosts) ?? `{branch}.${usual ?? ''}`
   const part = preview !== true && preview.attach === 'none' ? { attach: null } : {}

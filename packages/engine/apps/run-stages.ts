@@ -19,7 +19,7 @@ interface StagesOfRun {
 export function withConstraints(deployment: readonly JsonObject[], run: StagesOfRun): JsonObject[] {
   const constraints = constraintsOf(run.here) ?? []
   const isAfterwards = ({ type }: JsonObject) => type === 'verification'
-  const first = inRow(
+  const first = inSequence(
     constraints.filter((each) => !isAfterwards(each)).flatMap((each) => stageOf(each, run)),
   )
   const last = first.at(-1)
@@ -41,7 +41,7 @@ export function withConstraints(deployment: readonly JsonObject[], run: StagesOf
   return [...first, ...deployed, ...checks]
 }
 
-function inRow(stages: readonly JsonObject[]): JsonObject[] {
+function inSequence(stages: readonly JsonObject[]): JsonObject[] {
   return stages.map((stage, index) => ({
     ...stage,
     refId: `hold-${index + 1}`,
@@ -115,7 +115,7 @@ interface StoppedClusters {
 }
 
 /** Stops clusters and removes their server groups after all deployments; their volumes stay. */
-export function stopStages({ here, place, clusters }: StoppedClusters): JsonObject[] {
+export function appStopStages({ here, place, clusters }: StoppedClusters): JsonObject[] {
   const after = here.services
     .filter(({ schedule }) => schedule === undefined)
     .map(({ name }) => `deploy-${name}`)

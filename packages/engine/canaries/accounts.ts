@@ -2,7 +2,7 @@
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import type { AccountJudge } from '@fairlead/ports/rights/account-use.ts'
+import type { AccountAccess } from '@fairlead/ports/rights/account-use.ts'
 import type { WantedMetric } from './analysis-order.ts'
 import { type MetricAccount, MetricError } from './metric-source.ts'
 import { defaultCanarySettings } from './settings.ts'
@@ -24,7 +24,7 @@ export class MetricAccounts {
   }
 
   /** Kayenta's list of the accounts that the user may use. */
-  views({ mayUse }: AccountJudge): JsonObject[] {
+  views({ mayUse }: AccountAccess): JsonObject[] {
     const store = {
       name: storeAccount,
       type: storeAccount,
@@ -38,14 +38,14 @@ export class MetricAccounts {
   }
 
   /** The named one, else the first. @throws {PortError} 400, 403 */
-  require(name: string | undefined, judge: AccountJudge): MetricAccount {
+  require(name: string | undefined, access: AccountAccess): MetricAccount {
     const found =
       name === undefined
         ? this.#accounts[0]
         : this.#accounts.find((account) => account.name === name)
     if (found === undefined)
-      throw new PortError(400, `There is no metrics account "${name}". ${this.#describe(judge)}`)
-    judge.check(found, kind)
+      throw new PortError(400, `There is no metrics account "${name}". ${this.#describe(access)}`)
+    access.check(found, kind)
     return found
   }
 
@@ -57,14 +57,14 @@ export class MetricAccounts {
   forMetric(
     { name, query }: WantedMetric,
     accountName: string | undefined,
-    judge: AccountJudge,
+    access: AccountAccess,
   ): MetricAccount {
     const type = textOf(query['serviceType']) ?? textOf(query['type'])
-    const named = accountName === undefined ? undefined : this.require(accountName, judge)
-    if (type === undefined || named?.type === type) return named ?? this.require(undefined, judge)
+    const named = accountName === undefined ? undefined : this.require(accountName, access)
+    if (type === undefined || named?.type === type) return named ?? this.require(undefined, access)
     const found = this.#accounts.find((account) => account.type === type)
     if (found !== undefined) {
-      judge.check(found, kind)
+      access.check(found, kind)
       return found
     }
     const known = metricSources.some(({ id }) => id === type)
@@ -80,7 +80,7 @@ export class MetricAccounts {
     for (const account of this.#accounts) account.close?.()
   }
 
-  #describe({ mayUse }: AccountJudge): string {
+  #describe({ mayUse }: AccountAccess): string {
     return `There are ${this.#accounts
       .filter(mayUse)
       .map((account) => `"${account.name}"`)

@@ -5,17 +5,17 @@ import { backOffMs } from '@fairlead/base/concurrency/back-off.ts'
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
-import { type AccountJudge, openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
+import { type AccountAccess, openAccountAccess } from '@fairlead/ports/rights/account-use.ts'
 import type { MetricAccounts } from './accounts.ts'
 import {
   type AnalysisOrder,
   durationOf,
   progressOf,
-  type Side,
-  thresholdsOf,
+  type ScopeSide,
+  thresholdsOfOrder,
   type WantedMetric,
   wantedMetrics,
 } from './analysis-order.ts'
@@ -42,10 +42,10 @@ export class Analyses {
   readonly store: AnalysisStore
   readonly #context: BackendContext
   readonly #accounts: MetricAccounts
-  readonly #line = new WorkLine(analysesAtATime)
+  readonly #line = new ConcurrencyLimit(analysesAtATime)
   /** Each writes to the disk. Many may come together, and others should not wait for all of them. */
-  readonly #starts = new WorkLine(1)
-  readonly #calls = new WeakMap<MetricAccount, WorkLine>()
+  readonly #starts = new ConcurrencyLimit(1)
+  readonly #calls = new WeakMap<MetricAccount, ConcurrencyLimit>()
   /** Analyses that go on in this process. */
   readonly #running = new Map<string, AbortController>()
 
@@ -57,20 +57,20 @@ export class Analyses {
 
   /** @returns its id @throws {PortError} 400 for an order that cannot be carried out, 403 for accounts that its user may not use */
   async start(order: AnalysisOrder): Promise<string> {
-    const judge = await openAccountJudge(this.#context, order.user)
+    const access = await openAccountAccess(this.#context, order.user)
     return this.#starts.run(async () => {
       // Requests that have arrived together would all find the line free.
       await setImmediate()
-      return this.#start(order, judge)
+      return this.#start(order, access)
     })
   }
 
-  #start(order: AnalysisOrder, judge: AccountJudge): string {
-    thresholdsOf(order)
+  #start(order: AnalysisOrder, access: AccountAccess): string {
+    thresholdsOfOrder(order)
     progressOf(order.request)
     checkBody(JudgedConfiguration, order.config)
     for (const metric of wantedMetrics(order))
-      this.#accounts.forMetric(metric, order.metricsAccountName, judge)
+      this.#accounts.forMetric(metric, order.metricsAccountName, access)
     const id = randomUUID()
     const nowMs = this.#context.now()
     this.store.removeOlder(
@@ -119,13 +119,13 @@ export class Analyses {
   async #analyse(id: string, order: AnalysisOrder, stop: AbortSignal): Promise<void> {
     if (stop.aborted) return
     const metrics = wantedMetrics(order)
-    const judge = await openAccountJudge(this.#context, order.user)
+    const access = await openAccountAccess(this.#context, order.user)
     const signal = AbortSignal.any([stop, AbortSignal.timeout(longestMs)])
-    const pairs = await this.#fetchAll(metrics, { order, judge, signal })
+    const pairs = await this.#fetchAll(metrics, { order, access, signal })
     if (stop.aborted) return
     const { result, outlook, measurements } = await judgeAside({
       config: formatJson(order.config),
-      thresholds: thresholdsOf(order),
+      thresholds: thresholdsOfOrder(order),
       pairs,
       progress: progressOf(order.request),
     })
@@ -169,7 +169,7 @@ export class Analyses {
     const failed = new AbortController()
     const fetched = metrics.map(async (metric) => {
       const signal = AbortSignal.any([parts.signal, failed.signal])
-      const fetch = (side: Side) => this.#fetch(metric, side, { ...parts, signal })
+      const fetch = (side: ScopeSide) => this.#fetch(metric, side, { ...parts, signal })
       const [control, experiment] = await Promise.all([fetch('control'), fetch('experiment')])
       return pairSeries(metric, { control, experiment })
     })
@@ -183,12 +183,12 @@ export class Analyses {
 
   async #fetch(
     metric: WantedMetric,
-    side: Side,
-    { order, judge, signal }: FetchParts,
+    side: ScopeSide,
+    { order, access, signal }: FetchParts,
   ): Promise<readonly MetricSeries[]> {
     const { name, query, scopes } = metric
-    const account = this.#accounts.forMetric(metric, order.metricsAccountName, judge)
-    const line = this.#calls.getOrInsertComputed(account, () => new WorkLine(callsAtATime))
+    const account = this.#accounts.forMetric(metric, order.metricsAccountName, access)
+    const line = this.#calls.getOrInsertComputed(account, () => new ConcurrencyLimit(callsAtATime))
     const question = {
       query,
       scope: scopes[side],
@@ -216,11 +216,11 @@ export class Analyses {
 
 interface FetchParts {
   readonly order: AnalysisOrder
-  readonly judge: AccountJudge
+  readonly access: AccountAccess
   readonly signal: AbortSignal
 }
 
-const sides: Readonly<Record<Side, string>> = { control: 'baseline', experiment: 'canary' }
+const sides: Readonly<Record<ScopeSide, string>> = { control: 'baseline', experiment: 'canary' }
 
 /** Same form as kayenta's engine writes. */
 function toFailure({ name, message }: Error, timestamp: number): AnalysisOutcome {
@@ -241,7 +241,7 @@ function toFailure({ name, message }: Error, timestamp: number): AnalysisOutcome
 }
 
 /** Same form as kayenta answers. */
-export function toView(analysis: Analysis): JsonObject {
+export function toAnalysisView(analysis: Analysis): JsonObject {
   const { id, status, createdMs, startedMs, endedMs, order, outcome, measurementsId } = analysis
   const { application, parentPipelineExecutionId, configId, config, request, metricsAccountName } =
     order

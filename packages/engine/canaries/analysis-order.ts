@@ -27,12 +27,12 @@ export interface AnalysisOrder {
   readonly identity: Readonly<Record<string, string>>
 }
 
-export type Side = 'control' | 'experiment'
+export type ScopeSide = 'control' | 'experiment'
 
 export interface WantedMetric {
   readonly name: string
   readonly query: JsonObject
-  readonly scopes: Readonly<Record<Side, MetricScope>>
+  readonly scopes: Readonly<Record<ScopeSide, MetricScope>>
 }
 
 /** Most that Prometheus answers with. */
@@ -60,7 +60,7 @@ const toRequest = shape({
 })
 
 /** Thresholds of the request, else of the configuration. @throws {PortError} 400 */
-export function thresholdsOf({
+export function thresholdsOfOrder({
   config,
   request,
 }: Pick<AnalysisOrder, 'config' | 'request'>): ScoreThresholds {

@@ -16,7 +16,7 @@ import {
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { storeAccount } from './accounts.ts'
-import { type Analyses, toView } from './analyses.ts'
+import { type Analyses, toAnalysisView } from './analyses.ts'
 import type { AnalysisOrder } from './analysis-order.ts'
 import type { Analysis } from './analysis-store.ts'
 import type { Configurations } from './configurations.ts'
@@ -127,7 +127,7 @@ export function createCanaries(parts: CanaryParts): Canaries {
       return startOfStored(parts, order, as)
     },
     analysis: async ({ id }, as) =>
-      toCanaryAnalysis(toView(await requireAnalysis(parts, id, as, 'READ'))),
+      toCanaryAnalysis(toAnalysisView(await requireAnalysis(parts, id, as, 'READ'))),
     // It may have ended.
     cancel: (id, as) =>
       cancelAnalysis(parts, id, as).catch((error: unknown) => {
@@ -154,7 +154,7 @@ async function startOfStored(
 
 function toStored(analysis: Analysis): JsonObject {
   return {
-    ...toView(analysis),
+    ...toAnalysisView(analysis),
     storageAccountName: storeAccount,
     configurationAccountName: storeAccount,
   }

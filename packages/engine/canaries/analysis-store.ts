@@ -57,7 +57,7 @@ export interface AnalysisOutcome {
   readonly exception?: JsonObject
 }
 
-export interface Measurements {
+export interface StoredMeasurements {
   readonly id: string
   readonly content: Uint8Array
 }
@@ -146,7 +146,7 @@ interface EndedAnalysis {
   readonly status: Exclude<AnalysisStatus, 'RUNNING'>
   readonly endedMs: number
   readonly outcome: AnalysisOutcome
-  readonly measurements?: Measurements
+  readonly measurements?: StoredMeasurements
 }
 
 function prepareStatements(db: BackendContext['db']) {

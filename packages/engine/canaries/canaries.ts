@@ -3,7 +3,7 @@
 import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
 import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryValue } from '@fairlead/ports/requests/request-values.ts'
-import { openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
+import { openAccountAccess } from '@fairlead/ports/rights/account-use.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { MetricAccounts, toAnswer } from './accounts.ts'
 import { Analyses } from './analyses.ts'
@@ -45,14 +45,14 @@ function mountSurroundings(
   context: BackendContext,
   accounts: MetricAccounts,
 ): void {
-  const judgeFor = (request: FastifyRequest) => openAccountJudge(context, userOf(request))
-  app.get('/credentials', async (request) => accounts.views(await judgeFor(request)))
+  const accessFor = (request: FastifyRequest) => openAccountAccess(context, userOf(request))
+  app.get('/credentials', async (request) => accounts.views(await accessFor(request)))
   app.get('/judges', () => [{ name: judgeName, visible: true }])
   // For operators: whether it answers, whoever may use it.
   app.get('/accounts/:account/health', async (request) => {
     const account = accounts.require(
       pathValue(request, 'account'),
-      await openAccountJudge(context, undefined),
+      await openAccountAccess(context, undefined),
     )
     const names = await account.metricNames().catch((error: unknown) => {
       throw toAnswer(error)
@@ -61,9 +61,9 @@ function mountSurroundings(
   })
   app.get('/metadata/metricsService', async (request) => {
     const wanted = queryValue(request, 'filter')?.toLowerCase() ?? ''
-    const judge = await judgeFor(request)
+    const access = await accessFor(request)
     const names = await accounts
-      .require(queryValue(request, 'metricsAccountName'), judge)
+      .require(queryValue(request, 'metricsAccountName'), access)
       .metricNames()
       .catch((error: unknown) => {
         throw toAnswer(error)

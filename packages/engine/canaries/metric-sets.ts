@@ -1,6 +1,6 @@
 /** Measurements of baseline and canary in pairs, as kayenta reports them. */
 import { randomUUID } from 'node:crypto'
-import type { Side, WantedMetric } from './analysis-order.ts'
+import type { ScopeSide, WantedMetric } from './analysis-order.ts'
 import type { MetricSeries } from './metric-source.ts'
 
 /** Gaps are NaN. */
@@ -8,9 +8,9 @@ export interface SeriesPair {
   readonly id: string
   readonly name: string
   readonly tags: Readonly<Record<string, string>>
-  readonly values: Readonly<Record<Side, Float64Array>>
-  readonly attributes: Readonly<Record<Side, { readonly query?: string }>>
-  readonly scopes: Readonly<Record<Side, SeriesScope>>
+  readonly values: Readonly<Record<ScopeSide, Float64Array>>
+  readonly attributes: Readonly<Record<ScopeSide, { readonly query?: string }>>
+  readonly scopes: Readonly<Record<ScopeSide, SeriesScope>>
 }
 
 interface SeriesScope {
@@ -19,13 +19,14 @@ interface SeriesScope {
   readonly stepMillis: number
 }
 
-type Found = Readonly<Record<Side, readonly MetricSeries[]>>
+type Found = Readonly<Record<ScopeSide, readonly MetricSeries[]>>
 
 /** One series of each side belong together; of several, those with the same labels. */
 export function pairSeries(metric: WantedMetric, found: Found): SeriesPair[] {
   if (found.control.length <= 1 && found.experiment.length <= 1)
     return [toPair(metric, { control: found.control[0], experiment: found.experiment[0] })]
-  const ofSide = (side: Side) => new Map(found[side].map((series) => [labelsOf(series), series]))
+  const ofSide = (side: ScopeSide) =>
+    new Map(found[side].map((series) => [labelsOf(series), series]))
   const [control, experiment] = [ofSide('control'), ofSide('experiment')]
   const all = new Set([...control.keys(), ...experiment.keys()])
   return [...all].map((labels) =>
@@ -39,13 +40,13 @@ function labelsOf({ tags }: MetricSeries): string {
 
 function toPair(
   { name, scopes }: WantedMetric,
-  sides: Readonly<Record<Side, MetricSeries | undefined>>,
+  sides: Readonly<Record<ScopeSide, MetricSeries | undefined>>,
 ): SeriesPair {
   const length = Math.max(sides.control?.values.length ?? 0, sides.experiment?.values.length ?? 0)
-  const valuesOf = (side: Side) => padded(sides[side]?.values ?? new Float64Array(), length)
-  const attributesOf = (side: Side) =>
+  const valuesOf = (side: ScopeSide) => padded(sides[side]?.values ?? new Float64Array(), length)
+  const attributesOf = (side: ScopeSide) =>
     sides[side] === undefined ? {} : { query: sides[side].query }
-  const scopeOf = (side: Side): SeriesScope => {
+  const scopeOf = (side: ScopeSide): SeriesScope => {
     const { startMs, stepMs } = sides[side] ?? scopes[side]
     return {
       startTimeIso: new Date(startMs).toISOString(),
@@ -73,7 +74,7 @@ function padded(values: Float64Array, length: number): Float64Array {
 function commonTags({
   control,
   experiment,
-}: Readonly<Record<Side, MetricSeries | undefined>>): Record<string, string> {
+}: Readonly<Record<ScopeSide, MetricSeries | undefined>>): Record<string, string> {
   if (control === undefined || experiment === undefined) return { ...(control ?? experiment)?.tags }
   return Object.fromEntries(
     Object.entries(control.tags).filter(([name, value]) => experiment.tags[name] === value),

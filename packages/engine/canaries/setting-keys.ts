@@ -1,10 +1,10 @@
 /** Settings of canary analysis: accounts at sources of metrics, and how long results are kept. */
 
 import {
+  keysOf,
   type SettingsReport,
   setting,
   settings,
-  shapeOf,
   whole,
 } from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
@@ -19,7 +19,7 @@ const ownKeys = settings({
 
 export const CanaryKeys = z.strictObject({
   ...ownKeys.keys.shape,
-  ...shapeOf(metricSources),
+  ...keysOf(metricSources),
 })
 
 export function toCanarySettings(keys: object, report: SettingsReport): CanarySettings {

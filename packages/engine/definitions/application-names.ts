@@ -1,4 +1,4 @@
-/** Judgement of the application that a definition names. */
+/** Check of the application that a definition names. */
 import { findApplicationNameObjection, quoteName } from '@fairlead/base/names/application-name.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { findCharacterObjection } from '@fairlead/base/names/user-name.ts'

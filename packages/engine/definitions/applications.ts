@@ -29,7 +29,7 @@ import {
   writerOf,
 } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { applicationKey } from './notifications.ts'
+import { recipientsKey } from './notifications.ts'
 import { isRestricted, removedRestrictions } from './permissions.ts'
 import { checkStrictly } from './pipeline-rules.ts'
 import { removePipeline } from './pipeline-set.ts'
@@ -290,7 +290,7 @@ export function removeApplication(definitions: Definitions, writer: Writer, name
     if (!definitions.applications.remove(key)) return
     for (const project of definitions.projects.all())
       leaveProject(definitions, project, key, writer.user)
-    definitions.notifications.remove(applicationKey(key))
+    definitions.notifications.remove(recipientsKey(key))
     removeSecretsOf(definitions.context.db, scopeOf('application', key))
     for (const store of [definitions.pipelines, definitions.strategies]) {
       for (const pipeline of store.ofApplication(key)) removePipeline(definitions, store, pipeline)

@@ -1,5 +1,5 @@
 /**
- * Authorization of changes to definitions. The gateway has judged its own requests already; this is for later runs: a stage of
+ * Authorization of changes to definitions. The gateway has checked its own requests already; this is for later runs: a stage of
  * a pipeline acts with the rights that its user has at that moment, and not at the moment of saving.
  */
 
@@ -93,7 +93,7 @@ export function checkAdministrator({ access }: Writer): void {
 
 /**
  * Saving a definition needs WRITE on its application and, if it is moved, on the one that it leaves. Triggers, own and inherited,
- * may run as a service account that the caller may use, and that may execute there; for administrators, that is judged when they fire.
+ * may run as a service account that the caller may use, and that may execute there; for administrators, that is checked when they fire.
  *
  * @see docs/contracts/definitions.md#rules-of-a-save
  *
@@ -123,7 +123,7 @@ export function checkSaver(
 }
 
 /**
- * Service accounts of triggers that wait for a user who may use them: what does not exist yet cannot be judged, and what is disabled does not run.
+ * Service accounts of triggers that wait for a user who may use them: what does not exist yet cannot be checked, and what is disabled does not run.
  */
 export function heldAccounts(
   { access, triggersOf }: Writer,

@@ -15,7 +15,7 @@ export interface Definitions extends Readonly<Record<CollectionName, DocumentSto
   readonly context: BackendContext
   readonly held: HeldParts
   /** Sources of the findings. */
-  readonly judging: FindingSources
+  readonly findingSources: FindingSources
 }
 
 const updatedAsText = (ms: number) => ({ updateTs: String(ms) })
@@ -75,7 +75,7 @@ export function createDefinitions(context: BackendContext): Definitions {
     write: (work) => inTransaction(context.db, work),
     held: new HeldParts(context.db, context.now),
     context,
-    judging: {
+    findingSources: {
       stageTypes: createStageTypes({ ...context.settings, preconfigured: outside.preconfigured }),
       ports: context.ports,
       now: context.now,

@@ -15,7 +15,7 @@ import { createStoredDefinitions } from './as-port.ts'
 import { checkSecretWriter, writerOf } from './authorization.ts'
 import { createDefinitions, type Definitions } from './collections.ts'
 import { heldMigrations } from './held-parts.ts'
-import { notificationRoutes } from './notifications.ts'
+import { recipientRoutes } from './notifications.ts'
 import { permissionRoutes } from './permissions.ts'
 import { pipelineRoutes } from './pipelines.ts'
 import { projectDefinitionRoutes } from './projects.ts'
@@ -43,7 +43,7 @@ const allRoutes = [
   projectDefinitionRoutes,
   snapshotRoutes,
   serviceAccountRoutes,
-  notificationRoutes,
+  recipientRoutes,
   templateRoutes,
   versionedTemplateRoutes,
   definitionVersionRoutes,

@@ -14,7 +14,7 @@ import { refusal, sendAll } from './requests.ts'
 
 const globalKey = 'global'
 
-export function notificationRoutes(app: FastifyInstance, definitions: Definitions): void {
+export function recipientRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { notifications, write } = definitions
   const checkRecord = (body: unknown) => {
     const record = checkBody(AnyObject, body)
@@ -63,18 +63,18 @@ export function notificationRecord(
   { notifications }: Definitions,
   application: string | undefined,
 ): JsonObject | undefined {
-  return notifications.get(application === undefined ? globalKey : applicationKey(application))
+  return notifications.get(application === undefined ? globalKey : recipientsKey(application))
 }
 
 /** The key of an application's record; it disappears with the application. */
-export function applicationKey(application: string): string {
+export function recipientsKey(application: string): string {
   return `application/${foldName(application)}`
 }
 
 function keyOf(request: FastifyRequest): string {
   const type = pathValue(request, 'type').toLowerCase()
   if (type === 'global') return globalKey
-  if (type === 'application') return applicationKey(pathValue(request, 'name'))
+  if (type === 'application') return recipientsKey(pathValue(request, 'name'))
   throw refusal(
     `The kind of notifications must be "application" or "global", not "${pathValue(request, 'type')}".`,
   )

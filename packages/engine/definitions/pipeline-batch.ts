@@ -23,12 +23,12 @@ interface BatchOptions {
 }
 
 /** A failed one with what was sent, and why. */
-type Judged<Accepted> = { readonly accepted: Accepted } | { readonly failed: JsonObject }
+type Checked<Accepted> = { readonly accepted: Accepted } | { readonly failed: JsonObject }
 
-/** What is written meanwhile may take a name: so many times the entries are judged beside other requests, then once without. */
+/** What is written meanwhile may take a name: so many times the entries are checked beside other requests, then once without. */
 const mostRounds = 3
 
-/** Each entry is judged in a turn of its own, between those of other requests. */
+/** Each entry is checked in a turn of its own, between those of other requests. */
 export async function saveBatch(
   definitions: Definitions,
   entries: readonly unknown[],
@@ -37,13 +37,13 @@ export async function saveBatch(
   const read = await flatMapInTurns(entries, (entry) => readEntry(definitions, entry), 1)
   for (let round = 1; ; round++) {
     const version = versionOf(definitions)
-    const judged = await flatMapInTurns(read, createJudge(definitions, options), 1)
+    const checked = await flatMapInTurns(read, createCheck(definitions, options), 1)
     const isCurrent = versionOf(definitions) === version
     if (!isCurrent && round < mostRounds) continue
     return definitions.write(() =>
       put(
         definitions,
-        isCurrent ? judged : read.flatMap(createJudge(definitions, options)),
+        isCurrent ? checked : read.flatMap(createCheck(definitions, options)),
         options,
       ),
     )
@@ -52,11 +52,11 @@ export async function saveBatch(
 
 function put(
   { pipelines }: Definitions,
-  judged: readonly Judged<JsonObject>[],
+  checked: readonly Checked<JsonObject>[],
   { user, noteHeld }: BatchOptions,
 ): BatchReport {
-  const accepted = judged.flatMap((one) => ('accepted' in one ? [one.accepted] : []))
-  const failed = judged.flatMap((one) => ('failed' in one ? [one.failed] : []))
+  const accepted = checked.flatMap((one) => ('accepted' in one ? [one.accepted] : []))
+  const failed = checked.flatMap((one) => ('failed' in one ? [one.failed] : []))
   for (const pipeline of accepted) {
     const key = foldName(String(pipeline['id']))
     noteHeld(pipeline, pipelines.get(key))
@@ -79,7 +79,7 @@ function versionOf({ pipelines, templates }: Definitions): string {
 async function readEntry(
   definitions: Definitions,
   entry: unknown,
-): Promise<[Judged<PipelineBody>]> {
+): Promise<[Checked<PipelineBody>]> {
   try {
     const body = checkPipelineTypes(entry)
     await checkStrictly(definitions, 'pipeline', body)
@@ -89,10 +89,10 @@ async function readEntry(
   }
 }
 
-function createJudge(
+function createCheck(
   definitions: Definitions,
   { checkSaver, staleCheck, user }: BatchOptions,
-): (read: Judged<PipelineBody>) => [Judged<JsonObject>] {
+): (read: Checked<PipelineBody>) => [Checked<JsonObject>] {
   const taken = { ids: new Set<string>(), names: new Set<string>() }
   return (read) => {
     if ('failed' in read) return [read]

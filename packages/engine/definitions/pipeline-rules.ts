@@ -161,12 +161,12 @@ function refuseExcess(excess: string | undefined): void {
  * @throws {PortError} 400 with each error
  */
 export async function checkStrictly(
-  { context, judging }: Definitions,
+  { context, findingSources }: Definitions,
   kind: DocumentKind,
   document: JsonObject,
 ): Promise<void> {
   if (context.settings.findings.strict)
-    refuseErrors(await findingsOf(kind, document, judging), document)
+    refuseErrors(await findingsOf(kind, document, findingSources), document)
 }
 
 /** The document to store: name trimmed, id and cron trigger ids filled in, input flags taken out. */

@@ -22,7 +22,7 @@ import { validateWithTimes } from './cron/validation.ts'
 import { type Event, toEvent } from './event.ts'
 import { EventLog, eventLogRoutes } from './event-log.ts'
 import { eventLogMigrations } from './event-log-store.ts'
-import { triggerTypes } from './kinds/all.ts'
+import { eventTriggerTypes } from './kinds/all.ts'
 import { gitRefs } from './polls/git-refs.ts'
 import { pollMigrations } from './polls/poll-states.ts'
 import { Polls } from './polls/polls.ts'
@@ -88,7 +88,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   }
   const events: Events = {
     takesLifeCycle: false,
-    triggerTypes,
+    triggerTypes: eventTriggerTypes,
     report: (event, as) => receiver.handle(toEvent(event), as),
     announce: (told, as) =>
       told.kind === 'event' ? notify.event(told.event, as) : notify.request(told.request, as),
@@ -231,7 +231,7 @@ function headersOf(request: FastifyRequest): Record<string, string> {
   return Object.fromEntries(single)
 }
 
-/** What an installation without message queues has to say about them. */
+/** Empty lists of an installation without message queues, plug-ins and scheduled actions; and checks of cron. */
 function mountLists(app: FastifyInstance, context: BackendContext): void {
   app.get('/validateCronExpression', (request) =>
     validateWithTimes(expressionIn(request), {

@@ -59,12 +59,12 @@ export async function matchTriggers(
       isConcerned(kind, trigger, event, about),
     )
     if (concerned.length === 0) continue
-    const judge =
+    const matcher =
       declined === undefined
-        ? new PipelineJudge(context, { kind, pipeline, means }, arrival)
+        ? new PipelineMatcher(context, { kind, pipeline, means }, arrival)
         : undefined
     for (const trigger of concerned) {
-      const result = judge === undefined ? String(declined) : await judge.resultOf(trigger)
+      const result = matcher === undefined ? String(declined) : await matcher.resultOf(trigger)
       candidates.push({ pipeline: pipeline.definition, trigger, result })
     }
   }
@@ -77,29 +77,29 @@ interface Arrival {
   readonly artifacts: JsonObject[]
 }
 
-interface Judged {
+interface Candidates {
   readonly kind: TriggerKind
   readonly pipeline: EffectivePipeline
   readonly means: Omit<MatchContext, 'as'>
 }
 
-/** Judges the triggers of a pipeline for one event. */
-class PipelineJudge {
+/** Matches the triggers of a pipeline for one event. */
+class PipelineMatcher {
   readonly #context: BackendContext
-  readonly #judged: Judged
+  readonly #candidates: Candidates
   readonly #arrival: Arrival
   /** What its triggers have started so far. */
   readonly #starts = new Set<string>()
 
-  constructor(context: BackendContext, judged: Judged, arrival: Arrival) {
+  constructor(context: BackendContext, candidates: Candidates, arrival: Arrival) {
     this.#context = context
-    this.#judged = judged
+    this.#candidates = candidates
     this.#arrival = arrival
   }
 
   /** Triggers that come out equal start the pipeline once. Without the right to start, no patterns are matched. */
   async resultOf(defined: JsonObject): Promise<Start | string> {
-    const { kind, pipeline, means } = this.#judged
+    const { kind, pipeline, means } = this.#candidates
     const { event, artifacts } = this.#arrival
     const { definition } = pipeline
     if (isTrue(definition['disabled'])) return 'The pipeline is disabled.'
@@ -130,7 +130,7 @@ class PipelineJudge {
    * @throws {PortError} 503 when the secret cannot be read for now
    */
   async #refusalOf(defined: JsonObject): Promise<string | undefined> {
-    const { kind, pipeline } = this.#judged
+    const { kind, pipeline } = this.#candidates
     const { application, name } = pipeline.definition
     const use = {
       application: textOf(application),
@@ -156,10 +156,10 @@ class PipelineJudge {
   #describeMissing(trigger: JsonObject): string | undefined {
     const ids = textsOf(trigger['expectedArtifactIds'])
     if (ids.length === 0) return undefined
-    const expected = this.#judged.pipeline.expectedArtifacts.filter(
+    const expected = this.#candidates.pipeline.expectedArtifacts.filter(
       ({ id }) => typeof id === 'string' && ids.includes(id),
     )
-    const { patterns } = this.#judged.means
+    const { patterns } = this.#candidates.means
     const { artifacts } = this.#arrival
     if (expected.some((each) => artifacts.some((artifact) => patterns.isExpected(each, artifact))))
       return undefined

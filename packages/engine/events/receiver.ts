@@ -1,7 +1,7 @@
 /** Receiver of events: it stores the starts that each causes, and logs what became of it. */
 import { textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { type EventRecord, toOutcome } from '@fairlead/ports/event-record.ts'
@@ -30,9 +30,9 @@ interface ReceiverParts {
 
 export class EventReceiver {
   readonly #parts: ReceiverParts
-  readonly #line = new WorkLine(maxEvents)
+  readonly #line = new ConcurrencyLimit(maxEvents)
   /** Events ask other services; a user who starts a pipeline does not wait for those. */
-  readonly #manualLine = new WorkLine(maxEvents)
+  readonly #manualLine = new ConcurrencyLimit(maxEvents)
 
   constructor(parts: ReceiverParts) {
     this.#parts = parts

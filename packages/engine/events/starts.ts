@@ -10,7 +10,7 @@ import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.t
 import { isPassing, PortError } from '@fairlead/base/port-error.ts'
 import { SharedPartStore, sharedPartsMigration } from '@fairlead/base/storage/shared-parts.ts'
 import { createUlid, isExecutionId } from '@fairlead/base/storage/ulid.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
 import { type Arrival, readArrival } from '../pipelines/arrivals.ts'
@@ -69,7 +69,7 @@ export class Starts {
   readonly #fail: StatementSync
   readonly #remove: StatementSync
   readonly #list: StatementSync
-  readonly #line = new WorkLine(maxSent)
+  readonly #line = new ConcurrencyLimit(maxSent)
   readonly #parts: SharedPartStore
   readonly #waiting = new Map<string, StoredStart>()
   readonly #closing = new AbortController()

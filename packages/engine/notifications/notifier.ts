@@ -6,7 +6,7 @@ import type { OutsideAccount } from '@fairlead/base/outside/outside-account.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
-import { type AccountJudge, openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
+import { type AccountAccess, openAccountAccess } from '@fairlead/ports/rights/account-use.ts'
 import { type ChannelTools, DeliveryError, type NoticeChannel } from './notification-type.ts'
 import {
   type DeliveryOutcome,
@@ -82,9 +82,9 @@ export class Notifier {
   /** Stores all before any is sent: what was answered with 200 is delivered, also after a crash. */
   async accept(deliveries: readonly NoticeDelivery[], user: string | undefined): Promise<void> {
     const { db, now } = this.#context
-    const judge = await this.#judgeFor(deliveries, user)
+    const access = await this.#accessFor(deliveries, user)
     const added = inTransaction(db, () =>
-      deliveries.filter((each) => this.#add(each, now(), judge)),
+      deliveries.filter((each) => this.#add(each, now(), access)),
     )
     this.#reportChange(added)
     if (added.length > 0) this.#sendDue()
@@ -97,7 +97,7 @@ export class Notifier {
   /** Sends at once and once. @returns why it was not delivered @throws {PortError} 403 */
   async test(delivery: NoticeDelivery, user: string | undefined): Promise<string | undefined> {
     const { type, notice } = delivery
-    ;(await this.#judgeFor([delivery], user))?.check(this.#accountOf(type), kind)
+    ;(await this.#accessFor([delivery], user))?.check(this.#accountOf(type), kind)
     const channel = this.#channelOf(type)
     if (channel === undefined) return describeUndelivered(type)
     try {
@@ -109,12 +109,12 @@ export class Notifier {
   }
 
   /** Undefined: all users may use them, and nothing has to be asked. @throws {PortError} 503 */
-  async #judgeFor(
+  async #accessFor(
     deliveries: readonly Pick<NoticeDelivery, 'type'>[],
     user: string | undefined,
-  ): Promise<AccountJudge | undefined> {
+  ): Promise<AccountAccess | undefined> {
     const isRestricted = deliveries.some(({ type }) => this.#accountOf(type).use !== undefined)
-    return isRestricted ? openAccountJudge(this.#context, user) : undefined
+    return isRestricted ? openAccountAccess(this.#context, user) : undefined
   }
 
   /** A kind that names no roles sends whatever a run that began may send. */
@@ -127,7 +127,7 @@ export class Notifier {
     return permissions === undefined ? {} : { use: { name: id, permissions } }
   }
 
-  #add(delivery: NoticeDelivery, now: number, judge: AccountJudge | undefined): boolean {
+  #add(delivery: NoticeDelivery, now: number, access: AccountAccess | undefined): boolean {
     const { type, notice } = delivery
     const count =
       notice.execution === undefined ? 0 : this.#outbox.countOfExecution(notice.execution.id)
@@ -135,7 +135,7 @@ export class Notifier {
     return this.#outbox.add(
       delivery,
       now,
-      refusalOf(judge, this.#accountOf(type)) ?? this.#obstacleTo(type, notice.address, count),
+      refusalOf(access, this.#accountOf(type)) ?? this.#obstacleTo(type, notice.address, count),
     )
   }
 
@@ -268,11 +268,11 @@ export function describeUndelivered(type: string): string {
 }
 
 function refusalOf(
-  judge: AccountJudge | undefined,
+  access: AccountAccess | undefined,
   account: { readonly use?: OutsideAccount },
 ): string | undefined {
   try {
-    judge?.check(account, kind)
+    access?.check(account, kind)
     return undefined
   } catch (error) {
     return (error as Error).message

@@ -39,7 +39,7 @@ interface Attempt {
   readonly stageId: string
   /** Its effect might come twice if it were repeated. */
   readonly isUnrecognized: boolean
-  readonly landed: Promise<void>
+  readonly settled: Promise<void>
   /** Ends what only waits. */
   readonly ended: AbortController
 }
@@ -181,7 +181,7 @@ export class Engine implements EngineParts {
 
   async #await(ms: number, isMeant: (attempt: Attempt) => boolean): Promise<void> {
     const meant = [...this.#attempts].filter(isMeant)
-    if (meant.length > 0) await within(ms, Promise.all(meant.map(({ landed }) => landed)))
+    if (meant.length > 0) await within(ms, Promise.all(meant.map(({ settled }) => settled)))
   }
 
   /** Called by requests, so that they see the state of their moment. */
@@ -363,18 +363,18 @@ export class Engine implements EngineParts {
       ended.signal.throwIfAborted()
       return step.execute(createTaskContext(this, run, { signal: ended.signal }))
     })
-    const landed = within(attemptMs, attempt, late, { unref: true }).then(
+    const settled = within(attemptMs, attempt, late, { unref: true }).then(
       (result) => this.#land(run, { result }),
       (error: unknown) => this.#land(run, { error }),
     )
     const own = {
       stageId: run.stage.id,
       isUnrecognized: step.isUnrecognized === true,
-      landed,
+      settled,
       ended,
     }
     this.#attempts.add(own)
-    void landed.finally(() => this.#attempts.delete(own))
+    void settled.finally(() => this.#attempts.delete(own))
   }
 
   #land(run: StepRun, outcome: Outcome): Promise<void> | undefined {

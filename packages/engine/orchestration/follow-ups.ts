@@ -15,7 +15,7 @@ const shortestPauseMs = 5000
 const longestPauseMs = 5 * 60_000
 
 /**
- * Does it and strikes it off; after a failure it is tried again later. In the end it is given up: pipelines that should have
+ * Runs a follow-up and removes it; after a failure it is retried later. In the end it is given up: pipelines that should have
  * started leave failed executions, the rest a line in the log.
  */
 export async function runFollowUp(
@@ -88,7 +88,7 @@ function startDependent(
   }
 }
 
-/** Strikes a follow-up off or puts it off, in the transaction that stores what it has prepared. */
+/** Removes a follow-up or postpones it, in the transaction that stores what it has prepared. */
 function settle(
   engine: EngineParts,
   executionId: string,

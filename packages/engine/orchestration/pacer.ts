@@ -34,7 +34,7 @@ export class Pacer {
   readonly #options: PacerOptions
   readonly #queue = new DueQueue()
   /** Results of calls that have come back, oldest first. */
-  readonly #landed: (() => void)[] = []
+  readonly #arrived: (() => void)[] = []
   /** More is due than there was time for. */
   #isBehind = false
   /** Requests have their turns of the event loop. */
@@ -79,7 +79,7 @@ export class Pacer {
     this.#isRunning = false
     clearTimeout(this.#timer)
     this.#queue.clear()
-    this.#landed.length = 0
+    this.#arrived.length = 0
   }
 
   /** @param now What is due earlier counts as due now */
@@ -92,7 +92,7 @@ export class Pacer {
   land(record: () => void): Promise<void> | undefined {
     if (!this.#isBehind) return void record()
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#landed.push(() => resolve(record()))
+    this.#arrived.push(() => resolve(record()))
     this.#arm()
     return promise
   }
@@ -114,13 +114,13 @@ export class Pacer {
 
   /** When there is something to do, milliseconds since the epoch. */
   #next(): number {
-    if (this.#landed.length > 0) return -Infinity
+    if (this.#arrived.length > 0) return -Infinity
     return (this.#isSettling ? undefined : this.#queue.next()) ?? Infinity
   }
 
   /** Results come first, so that not ever more calls are out. @returns whether there was anything to do */
   #doNext(): boolean {
-    const record = this.#landed.shift()
+    const record = this.#arrived.shift()
     if (record !== undefined) {
       record()
       return true

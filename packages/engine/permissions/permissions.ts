@@ -28,7 +28,7 @@ import {
   isAllowed,
   parseResourceType,
   type ResourceType,
-  toView,
+  toPermissionView,
   type View,
   type ViewRules,
 } from './view.ts'
@@ -103,7 +103,7 @@ function createViews(service: PermissionService) {
       supposed === undefined
         ? knownRoles(service, resources, name)
         : mergeRoles(supposed.split(','), [], undefined)
-    return { view: roles && toView(name, roles, resources, rules), resources, rules }
+    return { view: roles && toPermissionView(name, roles, resources, rules), resources, rules }
   }
 }
 
@@ -126,7 +126,7 @@ function mountViews(app: FastifyInstance, { settings }: PermissionService, viewF
     if (type !== 'serviceAccounts' || queryValue(request, 'expand') !== 'true') return view[type]
     checkExpandable(view, settings)
     return view.serviceAccounts.map(({ name, memberOf }) =>
-      toView(toUserKey(name), mergeRoles(memberOf, [], undefined), resources, rules),
+      toPermissionView(toUserKey(name), mergeRoles(memberOf, [], undefined), resources, rules),
     )
   })
 

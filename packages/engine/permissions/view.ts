@@ -33,7 +33,7 @@ const resourceTypes = [
 ] as const
 export type ResourceType = (typeof resourceTypes)[number]
 
-export function toView(
+export function toPermissionView(
   name: string,
   roles: readonly HeldRole[],
   resources: Resources,

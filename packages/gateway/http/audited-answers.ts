@@ -92,7 +92,7 @@ export class AuditedAnswers {
 
   /** Before the first byte of a streamed answer. Undefined when it need not wait. @throws {GatewayError} AUDIT_UNAVAILABLE */
   beforeStream(request: FastifyRequest, status: number): Promise<void> | undefined {
-    const event = this.#judge(request, status)
+    const event = this.#eventFor(request, status)
     if (event === undefined) return undefined
     if (this.#isAwaited(event, request)) return this.#write(request, event)
     this.#note(event)
@@ -101,9 +101,9 @@ export class AuditedAnswers {
 
   readonly onSend: onSendAsyncHookHandler = async (request, reply, payload) => {
     if (this.#refused.has(request) || request.state === undefined) return payload
-    const judged = this.#judge(request, reply.statusCode)
-    if (judged === undefined) return payload
-    const event = withStarted(judged, payload)
+    const started = this.#eventFor(request, reply.statusCode)
+    if (started === undefined) return payload
+    const event = withStarted(started, payload)
     if (!this.#isAwaited(event, request)) {
       this.#note(event)
       return payload
@@ -156,7 +156,7 @@ export class AuditedAnswers {
     return !changesNothing(request) && (this.#options.required || request.state.user !== undefined)
   }
 
-  #judge(request: FastifyRequest, status: number): AuditEvent | undefined {
+  #eventFor(request: FastifyRequest, status: number): AuditEvent | undefined {
     const { state, method } = request
     const isLoginRoute = state.route?.operation === undefined
     const login = isLoginRoute ? this.#loginRoutes.get(`${method} ${state.route?.url}`) : undefined

@@ -1,7 +1,7 @@
 /** Bounds of request bodies, for users and for open paths. */
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '@fairlead/base/errors.ts'
-import type { BodyBounds } from '@fairlead/base/json/bodies/json-judge.ts'
+import type { BodyBounds } from '@fairlead/base/json/bodies/json-checker.ts'
 
 export interface BodySettings {
   /** For logged-in users, and for all clients where no login is required. */

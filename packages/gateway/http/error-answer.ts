@@ -1,6 +1,6 @@
 /** Maps errors to the responses of Gate and to log records. */
 import http from 'node:http'
-import { type ErrorCode, GatewayError, shapeOf } from '@fairlead/base/errors.ts'
+import { type ErrorCode, errorShapeOf, GatewayError } from '@fairlead/base/errors.ts'
 import { describeStorageFault } from '@fairlead/base/storage/database-fault.ts'
 
 declare module 'fastify' {
@@ -36,9 +36,9 @@ export function toErrorAnswer(
     requestId,
     ...(details.upstream !== undefined && { upstream: details.upstream }),
   }
-  if (shapeOf(code) === 'message')
+  if (errorShapeOf(code) === 'message')
     return { status, headers, body: { message }, contentType: 'application/json', error }
-  if (shapeOf(code) === 'problem') {
+  if (errorShapeOf(code) === 'problem') {
     const problem = { type: 'about:blank', title: reason, detail: message, instance: path }
     return {
       status,

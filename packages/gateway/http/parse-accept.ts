@@ -38,7 +38,7 @@ export function yamlTypeFor(header = ''): string {
     : yamlType
 }
 
-interface Judged {
+interface FormatRating {
   /** 0: no format is named, 1: every type, 2: a kind of types, 3: the type itself. */
   readonly specificity: number
   readonly weight: number
@@ -56,14 +56,14 @@ export function parseAccept(
 ): AnswerFormat | undefined {
   if (header === undefined || header === '' || header === '*/*' || header === 'application/json')
     return 'json'
-  const judged = judgeFormats(header)
+  const ratings = rateFormats(header)
   const weightBy = (format: AnswerFormat, minSpecificity: number) => {
-    const { specificity, weight } = judged.get(format) ?? unnamed
+    const { specificity, weight } = ratings.get(format) ?? unnamed
     return specificity >= minSpecificity && offered.includes(format) ? weight : 0
   }
   let best: AnswerFormat | undefined
   let bestWeight = 0
-  for (const format of judged.keys()) {
+  for (const format of ratings.keys()) {
     const weight = weightBy(format, format === 'json' ? 1 : 3)
     if (weight > bestWeight) {
       best = format
@@ -73,25 +73,25 @@ export function parseAccept(
   return best ?? offered.find((format) => weightBy(format, 1) > 0)
 }
 
-const unnamed: Judged = { specificity: 0, weight: 0 }
+const unnamed: FormatRating = { specificity: 0, weight: 0 }
 
 /** In the order in which a range has named or included them first. */
-function judgeFormats(header: string): Map<AnswerFormat, Judged> {
-  const judged = new Map<AnswerFormat, Judged>()
+function rateFormats(header: string): Map<AnswerFormat, FormatRating> {
+  const ratings = new Map<AnswerFormat, FormatRating>()
   for (const { type, weight } of rangesOf(header)) {
     const named = formats[type] ?? (type.endsWith('+json') ? 'json' : undefined)
     const included = named === undefined ? (wildcards[type] ?? []) : [named]
     if (included.length === 0) continue
     const specificity = named !== undefined ? 3 : type.startsWith('*') ? 1 : 2
     for (const format of included) {
-      const known = judged.get(format) ?? unnamed
+      const known = ratings.get(format) ?? unnamed
       const counts =
         specificity > known.specificity ||
         (specificity === known.specificity && weight > known.weight)
-      if (counts) judged.set(format, { specificity, weight })
+      if (counts) ratings.set(format, { specificity, weight })
     }
   }
-  return judged
+  return ratings
 }
 
 /** Whether gzip is among the codings that the client accepts. What it says of gzip counts before what it says of all codings. */

@@ -93,7 +93,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 }
 
 function addRequestHook(server: FastifyInstance, options: HttpServerOptions): void {
-  const tellEnded = createEndedQueue(options)
+  const queueCompletion = createEndedQueue(options)
   server.addHook('onRequest', (request, reply, done) => {
     const { [refusal]: refused } = request.raw as RefusableRequest
     let route: Route | undefined
@@ -112,12 +112,12 @@ function addRequestHook(server: FastifyInstance, options: HttpServerOptions): vo
     const span = options.startSpan?.(request)
     if (span !== undefined) request.state.span = span
     // The framework reports finished answers only; a client that goes away must be counted out, too.
-    reply.raw.on('close', () => tellEnded(request, reply))
+    reply.raw.on('close', () => queueCompletion(request, reply))
     if (fault !== undefined) throw fault
     // No login would change this answer.
     if (!offeredMethods.has(request.method))
       throw notOffered(request, options.methodsOf(request.state.path))
-    takeSteps(options, { request, reply, done }, 0)
+    runSteps(options, { request, reply, done }, 0)
   })
 }
 
@@ -147,15 +147,15 @@ interface HookCall {
 }
 
 /** All steps at once, as far as none has to wait. A step that answers the request is the last. */
-function takeSteps(options: HttpServerOptions, passage: HookCall, from: number): void {
-  const { request, reply, done } = passage
+function runSteps(options: HttpServerOptions, call: HookCall, from: number): void {
+  const { request, reply, done } = call
   const { steps } = options
   for (let index = from; index < steps.length; index++) {
     const running = (steps[index] as RequestStep).run(request, reply)
     if (running !== undefined) {
       running
         .then(() => {
-          if (!reply.sent) takeSteps(options, passage, index + 1)
+          if (!reply.sent) runSteps(options, call, index + 1)
         })
         .catch(done)
       return

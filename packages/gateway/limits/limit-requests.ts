@@ -70,12 +70,12 @@ export class RequestLimit implements RequestStep {
     const { key, periodMs, counts } = caller
     const result = this.#counters.charge({ key, periodMs, cost, counts })
     if (result instanceof Promise)
-      return result.then((known) => known && this.#judge(request, caller, cost, known))
-    this.#judge(request, caller, cost, result)
+      return result.then((known) => known && this.#applyCharge(request, caller, cost, known))
+    this.#applyCharge(request, caller, cost, result)
     return undefined
   }
 
-  #judge(
+  #applyCharge(
     request: FastifyRequest,
     caller: LimitedCaller,
     cost: number,

@@ -15,8 +15,8 @@ export interface EventStreamOptions {
   client: ServerResponse
   allowance: Allowance
   /** Throws once the caller may not read any more, or is not logged in any more. */
-  judge: () => Promise<void>
-  /** Changes whenever rights or logins may have changed: then the stream is judged before its next event. */
+  checkRights: () => Promise<void>
+  /** Changes whenever rights or logins may have changed: then the stream is checked before its next event. */
   rightsVersion: () => number
   now: () => number
   onWrite: (characters: number) => void
@@ -36,9 +36,9 @@ const maxPendingCharacters = 256 * 1024
 const maxWriteCharacters = 64 * 1024
 /** States that follow one another faster reach the client as one. */
 const batchMs = 250
-/** A judgement counts for as long as a session that another replica has ended may be seen here. */
-const judgedForMs = 3000
-const idleJudgedForMs = 60_000
+/** A check counts for as long as a session that another replica has ended may be seen here. */
+const checkedForMs = 3000
+const idleCheckedForMs = 60_000
 const maxStallMs = 30_000
 const firstRetryMs = 2000
 const lastRetryMs = { least: 1000, most: 5000 }
@@ -51,9 +51,9 @@ export class EventStream {
   #written = 0
   #isStarted = false
   #isBlocked = false
-  #judging: Promise<void> | undefined
-  #judgedAtMs: number
-  #judgedVersion: number
+  #checking: Promise<void> | undefined
+  #checkedAtMs: number
+  #checkedVersion: number
   #stalledSinceMs: number | undefined
   #flushedAtMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
@@ -63,8 +63,8 @@ export class EventStream {
   constructor(options: EventStreamOptions) {
     this.#options = options
     this.beganAtMs = options.now()
-    this.#judgedAtMs = this.beganAtMs
-    this.#judgedVersion = options.rightsVersion()
+    this.#checkedAtMs = this.beganAtMs
+    this.#checkedVersion = options.rightsVersion()
     options.client.once('close', () => this.#close())
     // A client that left while its login was examined says so no more. The code that opens the stream is not ready for it yet.
     if (options.client.destroyed) queueMicrotask(() => this.#close())
@@ -128,7 +128,7 @@ export class EventStream {
     const { client, now } = this.#options
     if (this.#stalledSinceMs !== undefined && now() - this.#stalledSinceMs > maxStallMs)
       client.destroy()
-    else if (this.#isStarted && this.#mustJudge(idleJudgedForMs)) return this.#judge()
+    else if (this.#isStarted && this.#mustCheck(idleCheckedForMs)) return this.#checkRights()
     return undefined
   }
 
@@ -164,7 +164,7 @@ export class EventStream {
   #flush(): void {
     if (this.#hasEnded || this.#isBlocked || (this.#pending.size === 0 && this.#notices === ''))
       return
-    if (this.#mustJudge()) return void this.#judge().then(() => this.#flush())
+    if (this.#mustCheck()) return void this.#checkRights().then(() => this.#flush())
     let text = this.#notices
     this.#notices = ''
     for (const [run, event] of this.#pending) {
@@ -191,28 +191,28 @@ export class EventStream {
     })
   }
 
-  #mustJudge(forMs = judgedForMs): boolean {
+  #mustCheck(forMs = checkedForMs): boolean {
     const { now, rightsVersion } = this.#options
-    return now() - this.#judgedAtMs > forMs || this.#judgedVersion !== rightsVersion()
+    return now() - this.#checkedAtMs > forMs || this.#checkedVersion !== rightsVersion()
   }
 
-  /** While the judgement is out, nothing is sent. A failure ends the stream: the next connection tells the client why. */
-  #judge(): Promise<void> {
-    const { judge, now, rightsVersion } = this.#options
+  /** While the check is out, nothing is sent. A failure ends the stream: the next connection tells the client why. */
+  #checkRights(): Promise<void> {
+    const { checkRights, now, rightsVersion } = this.#options
     const version = rightsVersion()
-    const judgedAtMs = now()
-    this.#judging ??= judge()
+    const checkedAtMs = now()
+    this.#checking ??= checkRights()
       .then(
         () => {
-          this.#judgedAtMs = judgedAtMs
-          this.#judgedVersion = version
+          this.#checkedAtMs = checkedAtMs
+          this.#checkedVersion = version
         },
         () => this.end('access'),
       )
       .finally(() => {
-        this.#judging = undefined
+        this.#checking = undefined
       })
-    return this.#judging
+    return this.#checking
   }
 
   #drop(run: string): void {

@@ -33,7 +33,7 @@ export interface StreamClient {
   readonly lastEventId: string | undefined
   readonly caller: string
   readonly identity: IdentityHeaders
-  readonly judge: () => Promise<void>
+  readonly checkRights: () => Promise<void>
   readonly onWrite: (characters: number) => void
   readonly begin: () => Promise<Record<string, string | string[]>>
 }

@@ -1,4 +1,4 @@
-/** Judges how user names are compared. */
+/** Checks how user names are compared. */
 import type { Finding, Reporter } from '@fairlead/base/findings/finding.ts'
 import type { NameCase } from './login-method.ts'
 

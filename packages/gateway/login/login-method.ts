@@ -77,7 +77,7 @@ export interface LoginMethod {
   /** Finds the user of a request by credentials that the request itself carries. Starts no session. */
   authenticate(request: FastifyRequest): LoginOutcome | Promise<LoginOutcome>
   /**
-   * Judges credentials outside of any request, with the code that judges requests, and traces each step. Nothing
+   * Checks credentials outside of any request, with the code that checks requests, and traces each step. Nothing
    * is used up by it. The user of an interactive method is not prepared yet.
    */
   explain?(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome>

@@ -46,7 +46,7 @@ export interface PasswordSource
   /** The user, or undefined when the password is wrong. Both are non-empty. @throws {GatewayError} LOGIN_UNAVAILABLE */
   check(credentials: Credentials): Promise<PasswordMatch | SignInRefusal | undefined>
   currentUser?(username: string): CurrentUser | 'gone'
-  /** Follows how a user is judged, also without a password; changes nothing. */
+  /** Follows how a user is checked, also without a password; changes nothing. */
   explain?(
     credentials: { username: string; password: string | undefined },
     trace: Trace,
@@ -295,7 +295,7 @@ export class PasswordLogin implements LoginMethod {
   /** An administrator may have unlocked the user meanwhile, which matters to those who would have to wait. */
   async #begin(guess: Guess): Promise<GuessDecision> {
     const attempt = await this.#guesses.begin(guess)
-    if (attempt.kind === 'judged') return attempt
+    if (attempt.kind === 'counted') return attempt
     const { unlocks, log } = this.#options
     try {
       const unlockedAtMs = await unlocks.find(guess.username)

@@ -1,12 +1,12 @@
 /** Settings of the login: its methods, and what is common to them. */
 
 import {
+  keysOf,
   off,
   optionalFlag,
   type SettingsReport,
   setting,
   settings,
-  shapeOf,
 } from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
 import type {
@@ -46,7 +46,7 @@ const commonKeys = settings(
 )
 
 export const LoginKeys = z.strictObject({
-  ...shapeOf(loginMethods),
+  ...keysOf(loginMethods),
   ...tokenKeys.keys.shape,
   ...commonKeys.keys.shape,
 })
@@ -93,7 +93,7 @@ export function toLoginSettings(
   }
 }
 
-export function settingsOf<Settings extends MethodSettings>(
+export function methodSettingsOf<Settings extends MethodSettings>(
   { methods }: Pick<LoginSettings, 'methods'>,
   type: LoginMethodType<Settings>,
 ): Settings | undefined {

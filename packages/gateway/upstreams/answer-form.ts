@@ -1,4 +1,4 @@
-/** Answers of services: their form, judged by the first bytes, then unpacked and read. */
+/** Answers of services: their form, told from the first bytes, then unpacked and read. */
 import { promisify } from 'node:util'
 import { constants, gunzip, gunzipSync } from 'node:zlib'
 import { GatewayError } from '@fairlead/base/errors.ts'
@@ -33,32 +33,32 @@ export const noPage: AnswerForm = { kind: 'no-page' }
 type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 /** `unknown`: more bytes are needed. `null`: the whole answer is that word. */
-type FormVerdict =
+type FormMatch =
   | { readonly kind: 'fits' }
   | { readonly kind: 'null' }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'misfit'; readonly found: string }
 
-const fits: FormVerdict = { kind: 'fits' }
-const unknown: FormVerdict = { kind: 'unknown' }
+const fits: FormMatch = { kind: 'fits' }
+const unknown: FormMatch = { kind: 'unknown' }
 const openingBrace = 0x7b
 const openingBracket = 0x5b
 const blanks = /^(?:\ufeff)?[ \t\r\n]*/
 const maxHeadBytes = 512
 
 /**
- * Judges an answer by its first bytes. The content type is not believed where the bytes say more: services name JSON in
+ * Matches an answer by its first bytes. The content type is not believed where the bytes say more: services name JSON in
  * several ways, and a proxy in between may answer with a page under any of them.
  *
  * @param head The first bytes as they came, compressed perhaps.
  * @param isWhole There are no more bytes.
  */
-export function judgeAnswer(
+export function matchForm(
   form: AnswerForm,
   headers: AnswerHeaders,
   head: Buffer,
   isWhole: boolean,
-): FormVerdict {
+): FormMatch {
   const coding = answerCodingOf(headers)
   if (form.kind === 'anything' && coding !== 'gzip') return fits
   if (form.kind === 'json' && coding === undefined) {
@@ -70,7 +70,7 @@ export function judgeAnswer(
   if (text === null) return notPacked
   if (form.kind === 'anything') return fits
   if (text === undefined || (head.length >= maxHeadBytes && text.trim() === ''))
-    return judgeType(headers)
+    return matchType(headers)
   const start = text.replace(blanks, '')
   if (form.kind !== 'json')
     return start.startsWith('<') ? page : start !== '' || isWhole ? fits : unknown
@@ -86,17 +86,17 @@ export function judgeAnswer(
 
 /** The same for an answer that was read, and unpacked. @throws {GatewayError} UPSTREAM_UNREADABLE */
 export function checkForm(form: AnswerForm, service: ServiceName, text: string): void {
-  const verdict = judgeAnswer(
+  const match = matchForm(
     form,
     {},
     Buffer.from(text.slice(0, maxHeadBytes)),
     text.length <= maxHeadBytes,
   )
-  if (verdict.kind === 'misfit') throw misfit(form, service, verdict.found)
+  if (match.kind === 'misfit') throw misfit(form, service, match.found)
 }
 
 export function isPage(text: string): boolean {
-  return judgeAnswer(noPage, {}, Buffer.from(text.slice(0, maxHeadBytes)), true).kind === 'misfit'
+  return matchForm(noPage, {}, Buffer.from(text.slice(0, maxHeadBytes)), true).kind === 'misfit'
 }
 
 export function misfit(form: AnswerForm, service: ServiceName, found: string): GatewayError {
@@ -108,13 +108,13 @@ export function misfit(form: AnswerForm, service: ServiceName, found: string): G
   )
 }
 
-const page: FormVerdict = { kind: 'misfit', found: 'a page of HTML' }
-const notPacked: FormVerdict = {
+const page: FormMatch = { kind: 'misfit', found: 'a page of HTML' }
+const notPacked: FormMatch = {
   kind: 'misfit',
   found: 'a body that is not compressed as its headers say',
 }
 
-function judgeType(headers: AnswerHeaders): FormVerdict {
+function matchType(headers: AnswerHeaders): FormMatch {
   return /^text\/html\b/i.test(String(headers['content-type'] ?? '')) ? page : fits
 }
 

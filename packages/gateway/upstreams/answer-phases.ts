@@ -1,4 +1,4 @@
-/** Phases of an answer that is passed on, from its head on: judged, streamed, refused, redirected, or read as an error. */
+/** Phases of an answer that is passed on, from its head on: checked, streamed, refused, redirected, or read as an error. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { GatewayError } from '@fairlead/base/errors.ts'
 import { parseEntityTag, weakened } from '@fairlead/base/net/validators.ts'
@@ -6,7 +6,7 @@ import type { ServiceName } from '@fairlead/base/services/services.ts'
 import {
   type AnswerForm,
   answerCodingOf,
-  judgeAnswer,
+  matchForm,
   maxQuickUnpackBytes,
   misfit,
   textOfError,
@@ -90,7 +90,7 @@ export class ErrorBody implements AnswerPhase {
   }
 }
 
-export class Judging implements AnswerPhase {
+export class Matching implements AnswerPhase {
   readonly #passed: PassedAnswer
   readonly #head: AnswerHead
   #bytes = noBytes
@@ -101,12 +101,12 @@ export class Judging implements AnswerPhase {
   }
 
   /** Begins the answer as soon as its first bytes say what it is. One that has to be unpacked may break off, so that a short one is awaited. */
-  judge(): void {
+  match(): void {
     if (this.#bytes.length < maxQuickUnpackBytes && this.#unpacks()) return
     const { form, service } = this.#passed.options
-    const verdict = judgeAnswer(form, this.#head.headers, this.#bytes, false)
-    if (verdict.kind === 'misfit') this.#passed.refuse(misfit(form, service, verdict.found))
-    else if (verdict.kind === 'fits') {
+    const match = matchForm(form, this.#head.headers, this.#bytes, false)
+    if (match.kind === 'misfit') this.#passed.refuse(misfit(form, service, match.found))
+    else if (match.kind === 'fits') {
       this.#passed.begin(this.#head, this.#bytes.length === 0 ? undefined : this.#bytes)
     }
   }
@@ -117,7 +117,7 @@ export class Judging implements AnswerPhase {
 
   data(chunk: Buffer): void {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
-    this.judge()
+    this.match()
   }
 
   end(): void {
@@ -134,9 +134,9 @@ export class Judging implements AnswerPhase {
       passed.fail(error)
       return
     }
-    const verdict = judgeAnswer(form, head.headers, bytes, true)
-    if (verdict.kind === 'misfit') passed.fail(misfit(form, service, verdict.found))
-    else if (verdict.kind === 'null' || bytes.length === 0)
+    const match = matchForm(form, head.headers, bytes, true)
+    if (match.kind === 'misfit') passed.fail(misfit(form, service, match.found))
+    else if (match.kind === 'null' || bytes.length === 0)
       this.#deliver(head.status, { 'content-length': '0' }, noBytes)
     else this.#deliver(head.status, head.headers, bytes)
   }

@@ -11,7 +11,7 @@ import {
   type ResponseReceiver,
 } from '@fairlead/proxy/connection.ts'
 import { RequestBody } from '@fairlead/proxy/request-body.ts'
-import type { SweepTimer } from '@fairlead/proxy/sweep.ts'
+import type { TimeoutSweep } from '@fairlead/proxy/sweep.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { type CallClass, pathOf, type UpstreamCall } from './upstream-call.ts'
 
@@ -20,7 +20,7 @@ export interface CalledPlace {
   readonly host: string
   readonly basePath: string
   readonly backendKey: string | undefined
-  readonly sweep: SweepTimer
+  readonly sweep: TimeoutSweep
   timeoutOf(call: CallClass): number
 }
 

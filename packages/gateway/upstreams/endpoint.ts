@@ -6,7 +6,7 @@ import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { isReadMethod } from '@fairlead/base/telemetry/methods.ts'
 import type { Connection, ConnectionTarget } from '@fairlead/proxy/connection.ts'
 import { Connections } from '@fairlead/proxy/connections.ts'
-import type { SweepTimer } from '@fairlead/proxy/sweep.ts'
+import type { TimeoutSweep } from '@fairlead/proxy/sweep.ts'
 import { type CalledPlace, createTarget } from './call-target.ts'
 import { Circuit, type CircuitSettings, type CircuitState } from './circuit.ts'
 import { anonymousIdentity } from './identity.ts'
@@ -31,7 +31,7 @@ interface EndpointOptions extends CallBounds {
   socketPath?: string
   backendKey?: string
   keepAliveMs: number
-  sweep: SweepTimer
+  sweep: TimeoutSweep
   /** Certificate and authorities for an address with https, instead of those of Node. */
   secureContext?: SecureContext
   circuit?: CircuitSettings
@@ -52,7 +52,7 @@ export class Endpoint implements CalledPlace {
   readonly baseUrl: string
   readonly origin: string
   readonly host: string
-  readonly sweep: SweepTimer
+  readonly sweep: TimeoutSweep
   readonly basePath: string
   readonly backendKey: string | undefined
   /** Undefined for services that come back by themselves. */

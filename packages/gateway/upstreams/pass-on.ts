@@ -18,7 +18,7 @@ import {
   type AnswerHead,
   type AnswerPhase,
   ErrorBody,
-  Judging,
+  Matching,
   type PassedAnswer,
   type PassedAnswerOptions,
   Streaming,
@@ -280,9 +280,9 @@ class PassOnAttempt implements ResponseReceiver, PassedAnswer {
     else if (status >= 300) this.#redirect(head.headers)
     else if (isEmptyByStatus(status)) this.begin(head)
     else {
-      const judging = new Judging(this, head)
-      this.#phase = judging
-      judging.judge()
+      const matching = new Matching(this, head)
+      this.#phase = matching
+      matching.match()
     }
   }
 

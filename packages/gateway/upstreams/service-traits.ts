@@ -26,7 +26,7 @@ export interface ServiceTraits {
   readonly previewsTasks: boolean
   /** Warns about definitions that are saved. */
   readonly warns: boolean
-  /** Saves definitions that cannot be judged yet, and holds back what it concerns. */
+  /** Saves definitions that cannot be checked yet, and holds back what it concerns. */
   readonly holdsBack: boolean
   /** Starts pipelines by name: definitions are stored where they run. */
   readonly startsStored: boolean

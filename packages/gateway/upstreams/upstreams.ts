@@ -8,7 +8,7 @@ import type { Metrics } from '@fairlead/base/telemetry/metrics.ts'
 import type { StartCall } from '@fairlead/base/telemetry/open-tracing.ts'
 import { Forward, type Wait } from '@fairlead/proxy/forward.ts'
 import { LeastBusy } from '@fairlead/proxy/least-busy.ts'
-import { SweepTimer } from '@fairlead/proxy/sweep.ts'
+import { TimeoutSweep } from '@fairlead/proxy/sweep.ts'
 import type { UpstreamAnswer } from './answer-form.ts'
 import { createTarget, maxRedirects, redirectPath } from './call-target.ts'
 import { type CircuitSettings, type CircuitState, usualCircuit } from './circuit.ts'
@@ -114,7 +114,7 @@ export class Upstreams {
   readonly #budgets = new Map<ServiceName, RetryBudget>()
   readonly #choosers = new Map<ServiceName, ReturnType<typeof createChooser>>()
   readonly #choice = new LeastBusy()
-  readonly #sweep = new SweepTimer(sweepMs)
+  readonly #sweep = new TimeoutSweep(sweepMs)
   /** Calls that pause before they are repeated, each with what ends it. */
   readonly #pausing = new Map<Forward<Endpoint, unknown>, () => void>()
   #isClosed = false

@@ -3,7 +3,7 @@ import type { AppFile } from './app-file.ts'
 import { commandNames } from './command-names.ts'
 import {
   type AppHere,
-  environmentsOf,
+  environmentNamesOf,
   hostedService,
   mergeEnvironment,
   type ServiceHere,
@@ -16,7 +16,7 @@ export interface Contradiction {
 }
 
 export function findContradictions(file: AppFile): Contradiction[] {
-  const inEnvironments = environmentsOf(file).flatMap((name) => ofEnvironment(file, name))
+  const inEnvironments = environmentNamesOf(file).flatMap((name) => ofEnvironment(file, name))
   const all = [...ofFile(file), ...inEnvironments]
   const byText = new Map(all.map((each) => [JSON.stringify([each.path, each.message]), each]))
   return [...byText.values()]

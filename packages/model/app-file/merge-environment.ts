@@ -136,7 +136,7 @@ const second = 1_000
 const minute = 60_000
 
 /** In the order of promotion; the first is the target of `deploy`. */
-export function environmentsOf({ environments = {} }: AppFile): string[] {
+export function environmentNamesOf({ environments = {} }: AppFile): string[] {
   const names = Object.keys(environments)
   return names.length === 0 ? [defaultEnvironment] : names
 }

@@ -2,9 +2,9 @@
 
 import {
   AnyObject,
-  maybeTexts,
   millisecondsModel,
   model,
+  nullableTexts,
   TextList,
 } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
@@ -28,7 +28,7 @@ const PermissionsModel = z
 
 export const TrafficGuard = z
   .looseObject({
-    ...maybeTexts('account', 'location', 'stack', 'detail'),
+    ...nullableTexts('account', 'location', 'stack', 'detail'),
     enabled: z.boolean().nullish(),
   })
   .meta({
@@ -41,7 +41,7 @@ export const ApplicationAttributes = model(
   'Attributes of an application; any others are allowed beside these.',
   {
     name: z.string(),
-    ...maybeTexts(
+    ...nullableTexts(
       'email',
       'description',
       'lastModifiedBy',
@@ -85,7 +85,7 @@ export const ProjectConfig = z.looseObject({
 export const Project = model('Project', {
   id: z.string().optional(),
   name: z.string(),
-  ...maybeTexts('email', 'lastModifiedBy'),
+  ...nullableTexts('email', 'lastModifiedBy'),
   config: ProjectConfig.nullish(),
   createTs: millisecondsModel.nullish(),
   updateTs: millisecondsModel.nullish(),
@@ -93,7 +93,7 @@ export const Project = model('Project', {
 
 export const ProjectClusterModel = model('ProjectCluster', {
   account: z.string(),
-  ...maybeTexts('stack', 'detail'),
+  ...nullableTexts('stack', 'detail'),
   applications: z
     .array(AnyObject)
     .nullish()
@@ -106,7 +106,7 @@ export const SnapshotModel = model('Snapshot', {
   application: z.string(),
   account: z.string(),
   infrastructure: AnyObject.nullish().describe('Kind of resource to name to definition.'),
-  ...maybeTexts('configLang', 'lastModifiedBy'),
+  ...nullableTexts('configLang', 'lastModifiedBy'),
   timestamp: millisecondsModel.nullish(),
   lastModified: millisecondsModel.nullish(),
 })

@@ -1,7 +1,7 @@
 /** Names of images: labels and repositories, and those that manifests name. */
 
 /** The tag of an image, else the beginning of its digest, else its name. */
-export function labelOf(image: string): string {
+export function imageLabelOf(image: string): string {
   const [named = '', digest] = image.slice(image.lastIndexOf('/') + 1).split('@')
   const tag = named.indexOf(':')
   return tag !== -1

@@ -1,6 +1,6 @@
 /** Definitions of pipelines and deployment strategies, and what they consist of. */
 
-import { AnyObject, alike, maybeTexts, model, TextList } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, alike, model, nullableTexts, TextList } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 
 export const Artifact = model(
@@ -8,7 +8,7 @@ export const Artifact = model(
   'Something that a pipeline deploys: an image, a file, a chart.',
   {
     type: z.string().optional(),
-    ...maybeTexts(
+    ...nullableTexts(
       'name',
       'version',
       'location',
@@ -32,7 +32,7 @@ const ExpectedArtifact = model('ExpectedArtifact', {
 
 export const Notification = model('Notification', {
   type: z.string().nullish().describe('email, slack, googlechat, microsoftteams, sms, pubsub, …'),
-  ...maybeTexts('address', 'level'),
+  ...nullableTexts('address', 'level'),
   when: TextList.nullish().describe('Such as `pipeline.failed`.'),
   message: AnyObject.nullish(),
 })
@@ -53,7 +53,7 @@ export const PipelineTrigger = model(
   'What starts a pipeline; the fields of its type are allowed beside these.',
   {
     type: z.string().nullish().describe('webhook, cron, git, docker, jenkins, pipeline, pubsub, …'),
-    ...maybeTexts('id', 'runAsUser', 'source', 'cronExpression'),
+    ...nullableTexts('id', 'runAsUser', 'source', 'cronExpression'),
     enabled: z.boolean().nullish(),
     payloadConstraints: AnyObject.nullish().describe(
       'Field of the payload to a regular expression for its value.',
@@ -64,21 +64,21 @@ export const PipelineTrigger = model(
 
 export const Parameter = model('Parameter', {
   name: z.string(),
-  ...maybeTexts('label', 'description'),
+  ...nullableTexts('label', 'description'),
   default: z.unknown().optional(),
   required: z.boolean().nullish(),
   hasOptions: z.boolean().nullish(),
   options: z.array(z.looseObject({ value: z.string() })).nullish(),
 })
 
-export const Pipeline = model(
+export const PipelineModel = model(
   'Pipeline',
   'A pipeline definition; fields that are not listed are kept.',
   {
     application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
     name: z.string(),
     id: z.string().optional().describe('Given by the store unless sent.'),
-    ...maybeTexts('schema', 'description'),
+    ...nullableTexts('schema', 'description'),
     type: z.string().nullish().describe('`templatedPipeline` for one of a template.'),
     stages: z.array(PipelineStage).nullish(),
     triggers: z.array(PipelineTrigger).nullish(),
@@ -125,7 +125,7 @@ export const NotificationSettings = model(
   'NotificationSettings',
   'Notifications of an application, by kind.',
   {
-    ...maybeTexts('application', 'lastModifiedBy'),
+    ...nullableTexts('application', 'lastModifiedBy'),
     lastModified: z.int().nullish().describe('Milliseconds since the epoch.'),
     ...alike(
       z.array(Notification).nullish(),

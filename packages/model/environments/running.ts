@@ -10,7 +10,7 @@ import {
 } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import type { Environment } from './declaration.ts'
-import { labelOf } from './images.ts'
+import { imageLabelOf } from './images.ts'
 import type { BuildReference, Commit } from './pipelines.ts'
 
 export interface Version {
@@ -292,7 +292,7 @@ export function toVersions({
 
 function toVersion(image: string): Version {
   const [, digest] = image.split('@')
-  return { image, label: labelOf(image), ...(digest !== undefined && { digest }) }
+  return { image, label: imageLabelOf(image), ...(digest !== undefined && { digest }) }
 }
 
 function sourceOf({

@@ -31,10 +31,10 @@ export function isPrivileged(stage: JsonObject): boolean {
 }
 
 /**
- * Whether expressions say what such a stage is about, so that the rights of its author can be judged only when it runs. Documents are carried
+ * Whether expressions say what such a stage is about, so that the rights of its author can be checked only when it runs. Documents are carried
  * as text in base64.
  */
-export function isJudgedLater(stage: JsonObject): boolean {
+export function isCheckedLater(stage: JsonObject): boolean {
   const types = typesOf(stage)
   if (types.some(isHidden)) return true
   if (!isPrivileged(stage)) return false

@@ -161,7 +161,7 @@ const labels: Readonly<Record<string, string>> = {
 }
 
 /** `packageType` is "Package type" where it has no label of its own. */
-export function labelOf(name: string): string {
+export function fieldLabelOf(name: string): string {
   const text =
     (Object.hasOwn(labels, name) && labels[name]) ||
     name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()

@@ -47,7 +47,7 @@ export const pipelineFields = [
   ]),
 ]
 
-export const parameterFields = [
+export const pipelineParameterFields = [
   text('name', 'Read by expressions as ${parameters.name}.', required),
   text('label', 'Shown instead of the name.'),
   longText('description', 'Shown below the field.'),

@@ -1,8 +1,8 @@
 /** Body parsing of the embedded back ends: bounded JSON under any content type. */
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '@fairlead/base/errors.ts'
-import type { BodyBounds } from '@fairlead/base/json/bodies/json-judge.ts'
-import { readJsonBody, readJudgedBytes } from '@fairlead/base/json/bodies/read-body.ts'
+import type { BodyBounds } from '@fairlead/base/json/bodies/json-checker.ts'
+import { readCheckedBytes, readJsonBody } from '@fairlead/base/json/bodies/read-body.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { BackendBodies, BackendSettings } from '../backend.ts'
@@ -26,14 +26,14 @@ export function acceptBytes(
   settings: BackendSettings,
   maxDepth?: number,
 ): void {
-  accept(app, settings, maxDepth, readJudgedBytes)
+  accept(app, settings, maxDepth, readCheckedBytes)
 }
 
 function accept(
   app: FastifyInstance,
   { bodies = defaults }: BackendSettings,
   maxDepth: number | undefined,
-  read: (...given: Parameters<typeof readJudgedBytes>) => Promise<unknown>,
+  read: (...given: Parameters<typeof readCheckedBytes>) => Promise<unknown>,
 ): void {
   const bounds: BodyBounds = {
     maxBytes: bodies.maxBytes * documents,

@@ -25,19 +25,19 @@ function checkAccountUse(access: Access, kind: string, account: OutsideAccount):
   })
 }
 
-/** What judges accounts for a call. */
-export interface AccountJudge {
-  /** An account without an `OutsideAccount` has nothing of the operator's, or judges itself. */
+/** Use of accounts by the caller. */
+export interface AccountAccess {
+  /** An account without an `OutsideAccount` has nothing of the operator's, or checks itself. */
   mayUse(account: { readonly use?: OutsideAccount }): boolean
   /** @param kind For people: `artifact account` @throws {PortError} 403 */
   check(account: { readonly use?: OutsideAccount }, kind: string): void
 }
 
 /** @param user For whom the call acts; undefined: Fairlead itself asks, as its operator has set it @throws {PortError} 503 */
-export async function openAccountJudge(
+export async function openAccountAccess(
   context: BackendContext,
   user: string | undefined,
-): Promise<AccountJudge> {
+): Promise<AccountAccess> {
   if (user === undefined) return { mayUse: () => true, check: () => {} }
   const access = await requireAccess(context, user)
   return {

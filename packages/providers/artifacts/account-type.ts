@@ -76,7 +76,7 @@ export type Artifact = ShapeOf<typeof toArtifact>
 export interface ArtifactAccount {
   readonly name: string
   readonly types: readonly string[]
-  /** Who may use it; undefined: it judges itself, or has nothing of the operator's. */
+  /** Who may use it; undefined: it checks itself, or has nothing of the operator's. */
   readonly use?: OutsideAccount
   /** Default: always. */
   isOffered?(): boolean

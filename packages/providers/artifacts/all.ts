@@ -1,6 +1,6 @@
 /** All types of artifact accounts. */
 
-import { type SettingsReport, settingsById, shapeOf } from '@fairlead/base/settings/setting.ts'
+import { keysOf, type SettingsReport, settingsById } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { z } from 'zod'
 import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
@@ -28,7 +28,7 @@ export const artifactAccountTypes: readonly ArtifactAccountType[] = [
   s3Artifacts,
 ]
 
-export const ArtifactKeys = z.strictObject(shapeOf(artifactAccountTypes))
+export const ArtifactKeys = z.strictObject(keysOf(artifactAccountTypes))
 
 export function toArtifactSettings(
   keys: object,

@@ -147,7 +147,7 @@ export class RegistryClient {
       : checkDigest(answer.bytes, expected, this.#shownAddress(path))
   }
 
-  /** Registries that limit what is pulled do not count it. @throws {PortError} 404, 502 */
+  /** HEAD requests do not count against pull limits. @throws {PortError} 404, 502 */
   async loadDigest(repository: string, tag: string): Promise<string | undefined> {
     const headers = { accept: manifestTypes.join(', ') }
     const answer = await this.#get(

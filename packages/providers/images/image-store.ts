@@ -8,7 +8,7 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import type { SandboxChoice } from '@fairlead/base/sandbox/settings.ts'
 import { removeTree } from '@fairlead/base/storage/directory-trees.ts'
 import { closeToOthers } from '@fairlead/base/storage/private-files.ts'
-import type { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import type { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import {
   type ImageFile,
   imageNamePattern,
@@ -70,7 +70,7 @@ interface UploadOptions {
   /** `sha256:` and the expected hash of the archive's bytes; undefined: not checked. */
   readonly digest: string | undefined
   /** Queue in which it waits until it is unpacked. */
-  readonly line: WorkLine
+  readonly line: ConcurrencyLimit
 }
 
 export function isInAccount({ accounts }: Pick<StoredImage, 'accounts'>, account: string): boolean {

@@ -52,7 +52,7 @@ export async function unpackBeside(
     file,
     JSON.stringify(order),
   ]
-  // It judges each entry by itself, so that machines without a sandbox have it, too.
+  // It checks each entry by itself, so that machines without a sandbox have it, too.
   const { wrap } = await openSandbox(sandbox).catch(() => openSandbox('none'))
   const [program = '', ...args] = wrap(command, {
     folder,

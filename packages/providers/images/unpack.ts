@@ -206,7 +206,7 @@ class EntryWriter {
 const folderTypes: ReadonlySet<string> = new Set(['Directory', 'GNUDumpDir'])
 const folderMode = 0o755
 
-/** Judges each entry by its header, before anything of it is written. */
+/** Checks each entry by its header, before anything of it is written. */
 class EntryGuard {
   readonly #bounds: UnpackBounds
   readonly #files = new Map<string, number>()

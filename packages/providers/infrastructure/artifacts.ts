@@ -2,7 +2,7 @@
 
 import { PortError } from '@fairlead/base/port-error.ts'
 import { pathValue, queryValue, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
-import { type AccountJudge, openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
+import { type AccountAccess, openAccountAccess } from '@fairlead/ports/rights/account-use.ts'
 import { type Artifact, type ArtifactAccount, toArtifact } from '../artifacts/account-type.ts'
 import { artifactAccountTypes } from '../artifacts/all.ts'
 import { checkDigest, parseDigest } from '../artifacts/digests.ts'
@@ -19,7 +19,7 @@ const kind = 'artifact account'
 
 /** Providers whose artifacts are not files have an account of their name, so that pickers offer them. */
 const credentials: RouteHandler = async (request, { context, artifactAccounts, types }) => {
-  const { mayUse } = await openAccountJudge(context, request.asker)
+  const { mayUse } = await openAccountAccess(context, request.asker)
   return [
     ...artifactAccounts.filter(mayUse).map(({ name, types: own }) => ({ name, types: own })),
     ...types.flatMap(({ id, artifactTypes }) =>
@@ -31,8 +31,8 @@ const credentials: RouteHandler = async (request, { context, artifactAccounts, t
 const content: RouteHandler = async (request, infrastructure) => {
   const artifact = toArtifact(request.body)
   const { type, artifactAccount: name } = artifact
-  const judge = await openAccountJudge(infrastructure.context, request.asker)
-  const account = findAccount(infrastructure, type, name, judge)
+  const access = await openAccountAccess(infrastructure.context, request.asker)
+  const account = findAccount(infrastructure, type, name, access)
   const expected = account.checksDigest ? undefined : expectedDigest(artifact)
   const found = await account.fetch(artifact, request.asker)
   return expected === undefined
@@ -70,8 +70,8 @@ async function accountInPath(
   const isWanted = (each: ArtifactAccount) =>
     each.name === name && each.types.some((own) => own.startsWith(type))
   const account = infrastructure.artifactAccounts.find(isWanted)
-  const judge = await openAccountJudge(infrastructure.context, request.asker)
-  if (account !== undefined) judge.check(account, kind)
+  const access = await openAccountAccess(infrastructure.context, request.asker)
+  if (account !== undefined) access.check(account, kind)
   return account
 }
 
@@ -86,7 +86,7 @@ function findAccount(
   { artifactAccounts, types }: EmbeddedInfrastructure,
   type: string,
   name: string | undefined,
-  judge: AccountJudge,
+  access: AccountAccess,
 ): ArtifactAccount {
   const able = artifactAccounts.filter((account) => account.types.includes(type))
   const implied = able.find(({ isImplied }) => isImplied)
@@ -99,14 +99,14 @@ function findAccount(
   }
   const account = able.find((each) => each.name === name)
   if (account !== undefined) {
-    judge.check(account, kind)
+    access.check(account, kind)
     return account
   }
   const choice =
     able.length === 0
       ? `No artifact account fetches artifacts of type ${type}. Artifact accounts are set by ${settingNames}.`
       : `Accounts for artifacts of type ${type} are ${able
-          .filter(judge.mayUse)
+          .filter(access.mayUse)
           .map((each) => each.name)
           .join(', ')}.`
   if (name === undefined)

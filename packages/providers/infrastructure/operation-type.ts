@@ -31,7 +31,7 @@ export interface OperationRun {
    * Waits for something that may take long. Operations of other applications run meanwhile, so that what was read before may be
    * another afterwards.
    */
-  aside<T>(wait: () => Promise<T>): Promise<T>
+  releaseWhile<T>(wait: () => Promise<T>): Promise<T>
   /** Aborted when Fairlead stops: an operation that then fails with an `AbortError` runs again after the next start. */
   readonly signal: AbortSignal
   /** Aborted when the operation is cancelled: its waits end with an `AbortError`, what it does is done. */

@@ -1,6 +1,6 @@
 /** Settings of the embedded infrastructure: a few of its own, and those of each provider. */
 
-import { type SettingsReport, shapeOf } from '@fairlead/base/settings/setting.ts'
+import { keysOf, type SettingsReport } from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
 import { providerTypes } from '../all.ts'
 import { ArtifactKeys, toArtifactSettings } from '../artifacts/all.ts'
@@ -10,7 +10,7 @@ import type { InfrastructureSettings } from './settings.ts'
 const names = z.array(z.string())
 
 export const InfrastructureKeys = z.strictObject({
-  ...shapeOf(providerTypes),
+  ...keysOf(providerTypes),
   ...ArtifactKeys.shape,
   'credentials.challengeDestructiveActionsEnvironments': names
     .default(['default'])

@@ -7,7 +7,7 @@ import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import { storageFaultOf } from '@fairlead/base/storage/database-fault.ts'
 import { createUlids } from '@fairlead/base/storage/ulid.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import { withoutSecrets } from '@fairlead/model/secrets/secret-names.ts'
 import { allReferencesIn, mapHolders } from '@fairlead/model/secrets/secret-references.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -80,7 +80,7 @@ export class Tasks {
     StatementSync
   >
   /** Operations look for what is free and take it, so that one runs at a time. */
-  readonly #turns = new WorkLine(1)
+  readonly #turns = new ConcurrencyLimit(1)
   /** The end of the last task by what operations are ordered by, which is mostly the application. */
   readonly #ends = new Map<string, Promise<void>>()
   readonly #queued = new Map<string, Promise<void>>()
@@ -302,7 +302,7 @@ export class Tasks {
       identity: task.identity,
       signal: this.#closing.signal,
       ...(cancellation !== undefined && { cancellation }),
-      aside: (wait) => this.#turns.aside(wait),
+      releaseWhile: (wait) => this.#turns.releaseWhile(wait),
       note: (status) => this.#note(task, phaseOf(name), status),
       report: (result) => void task.resultObjects.push(result),
       commit: (work) => {
@@ -354,7 +354,7 @@ export class Tasks {
       revealed.push(...found.secrets)
       return found.value
     }
-    return (await run.aside(() => mapHolders(description, reveal))) as JsonObject
+    return (await run.releaseWhile(() => mapHolders(description, reveal))) as JsonObject
   }
 
   /** The operation counts as done together with what the work changes, or not at all. */

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 
 import { BackOff } from '@fairlead/base/concurrency/back-off.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import type { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import type { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Account } from '../infrastructure/model.ts'
 import { AccountClient } from './account-client.ts'
@@ -34,7 +34,7 @@ export interface AccountOptions {
   readonly underWay: ReadsUnderWay
   readonly sharing: Sharing
   readonly connections: SharedConnections
-  readonly loads: WorkLine
+  readonly loads: ConcurrencyLimit
   readonly log: FastifyBaseLogger
   readonly db: DatabaseSync
   readonly now: () => number

@@ -57,9 +57,9 @@ interface ReadApplication {
 }
 
 const applicationsOf = new WeakMap<object, Map<string, ReadApplication>>()
-/** Verdicts are asked for many times a minute. */
+/** Health results are asked for many times a minute. */
 const knownMs = 5000
-/** A verdict does not wait longer for the definition store. */
+/** A health result does not wait longer for the definition store. */
 const waitMs = 1000
 
 function knownApplication(parts: KubernetesParts, name: string): Promise<JsonObject> {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { ConsoleWish } from '@fairlead/base/net/agent-protocol.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type {
@@ -61,7 +61,7 @@ export class KubernetesProvider implements CloudProvider {
   readonly #underWay = new ReadsUnderWay()
   readonly #sharing = new Sharing()
   readonly #connections = new SharedConnections()
-  readonly #loads = new WorkLine(maxLoads)
+  readonly #loads = new ConcurrencyLimit(maxLoads)
   readonly #stored: StoredApplications
   readonly #accounts = new Map<string, OpenKubernetesAccount>()
   #settings: KubernetesSettings

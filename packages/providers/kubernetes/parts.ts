@@ -4,7 +4,7 @@ import type { CloudProvider } from '../infrastructure/provider.ts'
 import type { ClusterApi } from './api/cluster-api.ts'
 import type { DeployedObjects } from './deployed-objects.ts'
 import type { OwnRules } from './health/own-rules.ts'
-import type { HealthTimes } from './health/verdict.ts'
+import type { HealthTimes } from './health/result.ts'
 import type { KindTable } from './kinds.ts'
 import type { KubeObject } from './objects.ts'
 import type { Absence, LastStates, Presence } from './reads/presence.ts'
@@ -55,7 +55,7 @@ export interface KubernetesAccount {
   readonly absence?: Absence | undefined
 }
 
-/** What verdicts on its objects depend on. */
+/** What results on its objects depend on. */
 export interface AccountHealth {
   readonly times: HealthTimes
   readonly own: OwnRules

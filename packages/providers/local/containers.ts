@@ -12,7 +12,7 @@ import type { GroupContainer } from './program.ts'
 import type { LocalAccountSettings } from './settings.ts'
 import type { AccountUsers } from './users.ts'
 
-/** In the order in which they are looked for. */
+/** Looked for in this order. */
 const runtimes = ['podman', 'docker'] as const
 const pullMs = 20 * 60_000
 /** What both read from their environment: where their service, storage and logins are, and proxies. */
@@ -53,7 +53,7 @@ interface ContainersOptions {
 export class Containers {
   readonly #options: ContainersOptions
   #holders = 0
-  /** The last one, which an image that is looked for must wait for. */
+  /** The last removal; looking for an image waits for it. */
   #removal: Promise<unknown> = Promise.resolve()
 
   constructor(options: ContainersOptions) {
@@ -110,7 +110,7 @@ export class Containers {
     return this.#holders > 0
   }
 
-  /** Meanwhile no image may be removed. */
+  /** Prevents the removal of images during the work. */
   async holding<T>(work: () => Promise<T>): Promise<T> {
     this.#holders += 1
     try {

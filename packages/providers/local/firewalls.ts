@@ -20,7 +20,7 @@ export function allowedSources(
 ): string[] | undefined {
   if (balancer.securityGroups.length === 0) return undefined
   const { account, region } = balancer
-  const lets = ({
+  const admits = ({
     protocol,
     startPort,
     endPort,
@@ -36,8 +36,8 @@ export function allowedSources(
     const firewall = desired.get('firewalls', placeKey({ account, region, name }))
     if (firewall === undefined) return []
     return [
-      ...firewall.addressRules.filter(lets).map(({ cidr }) => cidr),
-      ...(firewall.groupRules.some(lets) ? ownNetworks() : []),
+      ...firewall.addressRules.filter(admits).map(({ cidr }) => cidr),
+      ...(firewall.groupRules.some(admits) ? ownNetworks() : []),
     ]
   })
   return [...new Set(sources)]

@@ -5,7 +5,7 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import type { ImageStore, StoredImage } from '../images/image-store.ts'
-import { ownersOf } from './local-images.ts'
+import { imageOwnersOf } from './local-images.ts'
 import type { LocalSettings } from './settings.ts'
 
 export function createImageArtifacts(
@@ -19,7 +19,7 @@ export function createImageArtifacts(
     if (user === undefined) return all
     const access = await requireAccess(context, user)
     return all.filter((image) =>
-      ownersOf(image, settings).some((account) => access.mayOnAccount(account, 'READ')),
+      imageOwnersOf(image, settings).some((account) => access.mayOnAccount(account, 'READ')),
     )
   }
   return {

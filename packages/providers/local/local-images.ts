@@ -7,7 +7,7 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import { createRegexMeter, matchesWhole } from '@fairlead/base/regex/bounded-regex.ts'
 import { RegexError } from '@fairlead/base/regex/regex-syntax.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import type { ImageDescription } from '@fairlead/ports/machine.ts'
 import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryValue } from '@fairlead/ports/requests/request-values.ts'
@@ -59,7 +59,7 @@ function hasImage(
 }
 
 /** Accounts whose image it is: a change needs the right to change each of them. */
-export function ownersOf(
+export function imageOwnersOf(
   { accounts }: Pick<StoredImage, 'accounts'>,
   settings: LocalSettings,
 ): readonly string[] {
@@ -250,7 +250,7 @@ export function imageRoutes(app: FastifyInstance, parts: ImageParts): void {
   })
   app.delete(imagePath, async (request, reply) => {
     const meant = requireImages(request, images)
-    const accounts = meant.flatMap((image) => ownersOf(image, settings))
+    const accounts = meant.flatMap((image) => imageOwnersOf(image, settings))
     await checkWriter(request, parts, accounts, meant.length > 1)
     for (const image of meant) removeImage(image, images, desired)
     return reply.code(204).send()
@@ -271,7 +271,7 @@ export function imageRoutes(app: FastifyInstance, parts: ImageParts): void {
  */
 class Uploads {
   readonly #parts: ImageParts
-  readonly #line = new WorkLine(unpackedAtATime)
+  readonly #line = new ConcurrencyLimit(unpackedAtATime)
   /** The user of each that runs. */
   readonly #running: string[] = []
 
@@ -317,7 +317,7 @@ class Uploads {
     await checkWriter(
       request,
       this.#parts,
-      ownersOf({ accounts }, settings),
+      imageOwnersOf({ accounts }, settings),
       accounts === undefined,
     )
     return {

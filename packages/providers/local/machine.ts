@@ -75,6 +75,6 @@ export function parsePortRange(text: string): PortRange | undefined {
   return first >= 1 && last <= 65_535 && first <= last ? { first, last } : undefined
 }
 
-export function isWithin(port: number, { first, last }: PortRange): boolean {
+export function isPortWithin(port: number, { first, last }: PortRange): boolean {
   return port >= first && port <= last
 }

@@ -3,7 +3,7 @@
 import { tryPort } from '@fairlead/base/net/try-port.ts'
 import { markOfDataDir } from '@fairlead/base/storage/socket-path.ts'
 import type { Desired } from './desired.ts'
-import { isWithin, loopback, type PortRange } from './machine.ts'
+import { isPortWithin, loopback, type PortRange } from './machine.ts'
 import type { LocalAccountSettings } from './settings.ts'
 
 /** Ports that instances and load balancers have, whether or not a process listens yet. */
@@ -64,7 +64,7 @@ export class InstancePorts {
   #highest(ports: PortRange): number | undefined {
     let highest: number | undefined
     for (const { port } of this.#desired.all('instances')) {
-      if (isWithin(port, ports) && port > (highest ?? 0)) highest = port
+      if (isPortWithin(port, ports) && port > (highest ?? 0)) highest = port
     }
     return highest
   }

@@ -57,7 +57,7 @@ export function needsSecrets(
 interface SealParts {
   readonly secrets: SecretValues
   readonly variables: AccountVariables
-  readonly run: Pick<OperationRun, 'aside'>
+  readonly run: Pick<OperationRun, 'releaseWhile'>
 }
 
 /** Undefined where nothing refers to a secret. @throws {PortError} naming the reference and the remedy */
@@ -68,7 +68,7 @@ export async function sealSecrets(
 ): Promise<SealedSecrets | undefined> {
   const { account } = use
   if (!needsSecrets(program, account, variables)) return undefined
-  const [own, ofAccount] = await run.aside(() =>
+  const [own, ofAccount] = await run.releaseWhile(() =>
     Promise.all([secrets.reveal(referringVariables(program), use), variables.reveal(account, use)]),
   )
   const plain = variables.plain(account)

@@ -9,7 +9,7 @@ import {
 } from '../../../packages/model/environments/application-models.ts'
 import {
   NotificationSettings,
-  Pipeline,
+  PipelineModel,
   PipelineStage,
   PipelineTemplate,
   PipelineTrigger,
@@ -26,13 +26,13 @@ interface Kind {
 
 const kinds: Readonly<Record<string, Kind>> = {
   pipeline: {
-    model: Pipeline,
+    model: PipelineModel,
     path: '/pipelines',
     valid: { application: 'demo', name: 'p' },
     list: '/pipelines',
   },
   strategy: {
-    model: Pipeline,
+    model: PipelineModel,
     path: '/strategies',
     valid: { application: 'demo', name: 'p' },
     list: '/strategies',
@@ -104,7 +104,7 @@ for (const [name, { model, path, valid, list }] of Object.entries(kinds)) {
     test(`a ${name} with a field of a wrong type is not stored`, async (t) => {
       const store = await startStore(t)
       let refused = 0
-      const alsoAccepted = model === Pipeline ? acceptedInPipelines : accepted
+      const alsoAccepted = model === PipelineModel ? acceptedInPipelines : accepted
       for (const [field, schema] of Object.entries(model.shape)) {
         for (const value of values) {
           if ((schema as z.ZodType).safeParse(value).success || alsoAccepted[field]?.(value))
@@ -136,7 +136,7 @@ for (const [name, { model, path, valid, list }] of Object.entries(kinds)) {
 
 /** Every field of a pipeline, a stage and a trigger that the document describes. */
 const members: readonly [model: z.ZodObject, wrap: (fields: Fields) => Fields][] = [
-  [Pipeline, (fields) => fields],
+  [PipelineModel, (fields) => fields],
   [PipelineStage, (fields) => ({ stages: [{ type: 'wait', refId: '1', ...fields }] })],
   [PipelineTrigger, (fields) => ({ triggers: [{ type: 'manual', ...fields }] })],
 ]
@@ -160,7 +160,7 @@ for (const path of ['/pipelines', '/strategies'] as const) {
     const store = await startStore(t)
     let [stored, refused] = [0, 0]
     for (const [model, wrap] of members) {
-      const isInner = model !== Pipeline
+      const isInner = model !== PipelineModel
       for (const field of Object.keys(model.shape).filter(
         (name) =>
           !['application', 'id', 'name', 'updateTs', 'lastModifiedBy', 'triggers'].includes(name) ||

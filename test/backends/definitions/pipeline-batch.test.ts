@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { documentMigrations } from '../../../packages/base/stores/document-store.ts'
 import { createDefinitions } from '../../../packages/engine/definitions/collections.ts'
 import { saveBatch } from '../../../packages/engine/definitions/pipeline-batch.ts'
-import { triggerTypes } from '../../../packages/engine/events/kinds/all.ts'
+import { eventTriggerTypes } from '../../../packages/engine/events/kinds/all.ts'
 import { triggerFindings } from '../../../packages/engine/orchestration/findings/trigger-findings.ts'
 import { openEcho } from '../../../packages/external/echo.ts'
 import { openOrca } from '../../../packages/external/orca.ts'
@@ -19,7 +19,7 @@ function openDefinitions() {
   const call = () => Promise.reject(new Error('No service runs.'))
   const ports = {
     executions: { ...openOrca(call), runsOtherStages: false },
-    events: { ...openEcho(call), triggerTypes },
+    events: { ...openEcho(call), eventTriggerTypes },
   }
   const unwatched = { stateChanged: () => {}, permissionsChanged: () => {} }
   const context = { db, now: Date.now, settings: defaults, ports, ...unwatched }
@@ -106,7 +106,7 @@ test('patterns of one definition leave turns to other requests', async () => {
   )
   const trigger = { type: 'webhook', enabled: true, payloadConstraints: constraints }
   const { turns } = await countTurns(() =>
-    triggerFindings({ triggers: [trigger] }, triggerTypes, { nowMs: 0, timeZone: 'UTC' }),
+    triggerFindings({ triggers: [trigger] }, eventTriggerTypes, { nowMs: 0, timeZone: 'UTC' }),
   )
 
   assert.ok(turns >= 15, `${turns} turns`)

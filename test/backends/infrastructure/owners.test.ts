@@ -204,7 +204,7 @@ test('an operation that waits holds up its application only if it says so', asyn
   const wait: OperationType = {
     check: () => [],
     applications: () => ['shop'],
-    run: async (_description, run) => run.aside(() => held.promise),
+    run: async (_description, run) => run.releaseWhile(() => held.promise),
   }
   const touch: OperationType = {
     check: () => [],

@@ -96,7 +96,7 @@ test('tasks of an application keep their order, and those of others pass one tha
   const { tasks, submit } = openTasks(t, async ({ names }, run) => {
     const what = textsOf(names).join(' ')
     events.push(`${what} begins`)
-    if (what === 'shop-a-v000') await run.aside(() => answer)
+    if (what === 'shop-a-v000') await run.releaseWhile(() => answer)
     // Nothing else runs between two steps of an operation that does not wait aside.
     await new Promise((resolve) => setImmediate(resolve))
     events.push(`${what} ends`)

@@ -7,7 +7,7 @@ import test, { type TestContext } from 'node:test'
 import { loadConfig } from '../../../packages/app/config/config.ts'
 import { formMethod } from '../../../packages/gateway/login/form/method.ts'
 import { ldapMethod } from '../../../packages/gateway/login/ldap/method.ts'
-import { settingsOf } from '../../../packages/gateway/login/settings.ts'
+import { methodSettingsOf } from '../../../packages/gateway/login/settings.ts'
 import { checkConfig } from '../../config/given.ts'
 import { keyPairOf } from '../../support/self-signed.ts'
 
@@ -36,7 +36,7 @@ test('addresses, names and bases are put together', async (t) => {
       connectTimeout: '2s',
     }),
   )
-  const ldap = settingsOf(config.login, ldapMethod)
+  const ldap = methodSettingsOf(config.login, ldapMethod)
   assert.deepEqual(
     ldap?.servers.map(({ host, port, secure, url }) => ({ host, port, secure, url })),
     [
@@ -50,7 +50,7 @@ test('addresses, names and bases are put together', async (t) => {
   assert.equal(ldap?.groupSearch?.base, 'dc=example,dc=org')
   assert.deepEqual([ldap?.connectTimeoutMs, ldap?.readTimeoutMs], [2000, 10_000])
   assert.deepEqual(
-    [settingsOf(config.login, formMethod), config.login.anonymous],
+    [methodSettingsOf(config.login, formMethod), config.login.anonymous],
     [undefined, false],
   )
 })
@@ -59,7 +59,7 @@ test('a timeout of 0 is a minute, as logins have to end', async (t) => {
   const { config } = await loadConfig(
     places(t, { ...good, connectTimeout: '0', readTimeout: '0s' }),
   )
-  const ldap = settingsOf(config.login, ldapMethod)
+  const ldap = methodSettingsOf(config.login, ldapMethod)
   assert.deepEqual([ldap?.connectTimeoutMs, ldap?.readTimeoutMs], [60_000, 60_000])
 })
 
@@ -68,7 +68,7 @@ test('a root with blanks is written as in an address', async (t) => {
     places(t, { ...good, url: 'ldaps://one.example/o=Big%20Company,c=DE' }),
   )
   assert.equal(
-    settingsOf(config.login, ldapMethod)?.userDnPattern,
+    methodSettingsOf(config.login, ldapMethod)?.userDnPattern,
     'uid={0},ou=users,o=Big Company,c=DE',
   )
 })
@@ -198,7 +198,7 @@ test('a file without certificate is rejected', async (t) => {
   const { certificate } = keyPairOf('localhost')
   writeFileSync(file, certificate)
   assert.equal(
-    settingsOf((await loadConfig(where)).config.login, ldapMethod)?.authorities,
+    methodSettingsOf((await loadConfig(where)).config.login, ldapMethod)?.authorities,
     certificate,
   )
 })

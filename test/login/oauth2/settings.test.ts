@@ -9,7 +9,7 @@ import { fillAddress } from '../../../packages/gateway/login/address-template.ts
 import { formMethod } from '../../../packages/gateway/login/form/method.ts'
 import { oauth2Method } from '../../../packages/gateway/login/oauth2/method.ts'
 import type { Registration } from '../../../packages/gateway/login/oauth2/registration.ts'
-import { settingsOf } from '../../../packages/gateway/login/settings.ts'
+import { methodSettingsOf } from '../../../packages/gateway/login/settings.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 import { currentSettings, olderSettings, startOAuth2 } from './support.ts'
 
@@ -30,9 +30,9 @@ async function registrationOf(
   env: Record<string, string> = {},
 ): Promise<Registration> {
   const { config } = await load(t, yaml, env)
-  const [registration] = settingsOf(config.login, oauth2Method)?.registrations ?? []
+  const [registration] = methodSettingsOf(config.login, oauth2Method)?.registrations ?? []
   assert.ok(registration !== undefined, 'no registration')
-  assert.equal(settingsOf(config.login, formMethod), undefined)
+  assert.equal(methodSettingsOf(config.login, formMethod), undefined)
   return registration
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { z } from 'zod'
-import { flagModel, integer, list, textModel } from '../../../packages/base/json/schemas.ts'
+import { flagModel, integer, textList, textModel } from '../../../packages/base/json/schemas.ts'
 import { allOperations } from '../../../packages/gateway/operations/all.ts'
 import {
   createQueryRules,
@@ -49,8 +49,8 @@ test('blanks around numbers, flags and names in lists do not count', () => {
   assert.equal(parse(integer, 'x=+5'), 5)
   assert.equal(parse(integer, 'x=%2B5%20'), 5)
   assert.equal(parse(flagModel, 'x=%20yes'), true)
-  assert.deepEqual(parse(list, 'x=a,%20b,,&x=c'), ['a', 'b', 'c'])
-  assert.equal(parse(list.optional(), 'x=%20,'), undefined)
+  assert.deepEqual(parse(textList, 'x=a,%20b,,&x=c'), ['a', 'b', 'c'])
+  assert.equal(parse(textList.optional(), 'x=%20,'), undefined)
   assert.equal(parse(textModel, 'x=+5'), ' 5')
 })
 

@@ -9,9 +9,9 @@ import {
   type BodyBounds,
   decodeText,
   endsConnection,
-  JsonJudge,
+  JsonChecker,
   toBodyError,
-} from './json-judge.ts'
+} from './json-checker.ts'
 import { onTinyChunks } from './tiny-chunks.ts'
 
 type BodyType = 'json' | 'yaml' | 'text' | 'other'
@@ -47,13 +47,13 @@ export function hasBody(raw: IncomingMessage): boolean {
 export async function readBytes(
   raw: IncomingMessage,
   bounds: ByteBounds,
-  judge?: JsonJudge,
+  checker?: JsonChecker,
 ): Promise<Buffer> {
   const { maxBytes, hold, settings } = bounds
   const coding = codingOf(raw)
   const pieces: Buffer[] = []
   await receive(raw, bounds, (piece) => {
-    judge?.feed(piece)
+    checker?.feed(piece)
     pieces.push(piece)
   })
   const bytes = Buffer.concat(pieces)
@@ -69,20 +69,20 @@ export async function readBytes(
  *
  * @throws {GatewayError} as `readBytes` does
  */
-export async function readJudgedBytes(raw: IncomingMessage, bounds: BodyBounds): Promise<Buffer> {
-  return (await readJudged(raw, bounds)).bytes
+export async function readCheckedBytes(raw: IncomingMessage, bounds: BodyBounds): Promise<Buffer> {
+  return (await readChecked(raw, bounds)).bytes
 }
 
-async function readJudged(
+async function readChecked(
   raw: IncomingMessage,
   bounds: BodyBounds,
-): Promise<{ bytes: Buffer; judge: JsonJudge }> {
-  const judge = new JsonJudge(bounds)
+): Promise<{ bytes: Buffer; checker: JsonChecker }> {
+  const checker = new JsonChecker(bounds)
   const isCompressed = codingOf(raw) !== undefined
-  const bytes = await readBytes(raw, bounds, isCompressed ? undefined : judge)
-  if (isCompressed) await judge.feedAll(bytes)
-  judge.end()
-  return { bytes, judge }
+  const bytes = await readBytes(raw, bounds, isCompressed ? undefined : checker)
+  if (isCompressed) await checker.feedAll(bytes)
+  checker.end()
+  return { bytes, checker }
 }
 
 /** Hands over the body in pieces, within bounds. An iterator would cost several promises for each piece, which may be a byte. */
@@ -126,30 +126,30 @@ async function receive(
 }
 
 /**
- * The body as a stream for a service, judged as JSON in passing: a document out of bounds breaks the stream with the
+ * The body as a stream for a service, checked as JSON in passing: a document out of bounds breaks the stream with the
  * error for the client. A reader that gives up leaves the connection of the client intact for the answer, and a client that
  * breaks off breaks the stream.
  */
 export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
-  const judge = new JsonJudge(bounds)
+  const checker = new JsonChecker(bounds)
   const body = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      judgeBy(() => judge.feed(chunk), done, chunk)
+      runCheck(() => checker.feed(chunk), done, chunk)
     },
     flush(done) {
-      judgeBy(() => judge.end(), done)
+      runCheck(() => checker.end(), done)
     },
   })
   return connect(raw, body)
 }
 
-function judgeBy(
-  judge: () => void,
+function runCheck(
+  check: () => void,
   done: (error?: Error | null, chunk?: Buffer) => void,
   chunk?: Buffer,
 ): void {
   try {
-    judge()
+    check()
   } catch (error) {
     done(error as GatewayError)
     return
@@ -218,8 +218,8 @@ export async function readJsonBody(
   raw: IncomingMessage,
   bounds: BodyBounds,
 ): Promise<ReadDocument | undefined> {
-  const { bytes, judge } = await readJudged(raw, bounds)
-  return judge.parse(bytes)
+  const { bytes, checker } = await readChecked(raw, bounds)
+  return checker.parse(bytes)
 }
 
 export function unsupported(contentType: string | undefined): GatewayError {

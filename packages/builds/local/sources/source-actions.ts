@@ -23,7 +23,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import {
   BuilderError,
-  copyTree,
+  copyCheckout,
   resolveWithin,
   run,
 } from '@fairlead/base/outside/builder-process.ts'
@@ -274,7 +274,7 @@ async function makeSite(
   const from = resolveWithin(source, pages)
   const temporary = join(dirname(root), 'site')
   // The pages may be all of the source, which their copy must not be in.
-  await copyTree(from, join(temporary, 'site'))
+  await copyCheckout(from, join(temporary, 'site'))
   for (const name of ['.fairlead', siteFolder])
     rmSync(join(temporary, 'site', name), { recursive: true, force: true })
   writeFileSync(join(temporary, 'server.mjs'), serverText())

@@ -23,7 +23,7 @@ import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import { isSent } from '@fairlead/model/app-file/sent-files.ts'
 import { toStorageError } from '@fairlead/ports/storage-error.ts'
 import type { ReadEntry } from 'tar'
@@ -65,7 +65,7 @@ const entryOverhead = 4096
 export class SourceStore {
   readonly #options: SourceStoreOptions
   /** One change of an application's sources at a time: nothing is swept that was just counted on. */
-  readonly #lines = new Map<string, WorkLine>()
+  readonly #lines = new Map<string, ConcurrencyLimit>()
 
   constructor(options: SourceStoreOptions) {
     this.#options = options
@@ -200,7 +200,7 @@ export class SourceStore {
   #inTurn<T>(application: string, work: () => Promise<T>): Promise<T> {
     const key = foldName(application)
     return this.#lines
-      .getOrInsertComputed(key, () => new WorkLine(1))
+      .getOrInsertComputed(key, () => new ConcurrencyLimit(1))
       .run(async () => {
         try {
           return await work()

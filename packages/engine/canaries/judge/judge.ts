@@ -2,8 +2,8 @@
 import { fieldAt, isTrue, numberOf } from '@fairlead/base/json/values.ts'
 import {
   type Classification,
+  type ComparedValues,
   judgeMetric,
-  type Measurements,
   type MetricVerdict,
 } from './metric-verdict.ts'
 import type { SeriesStats } from './series.ts'
@@ -28,12 +28,12 @@ export interface ScoreThresholds {
   readonly marginal: number
 }
 
-/** Measurements of one metric; gaps are `"NaN"` or null. */
+/** ComparedValues of one metric; gaps are `"NaN"` or null. */
 export interface MetricSetPair {
   readonly id: string
   readonly name: string
   readonly tags?: Readonly<Record<string, string>>
-  readonly values: Measurements
+  readonly values: ComparedValues
 }
 
 export interface MetricResult {

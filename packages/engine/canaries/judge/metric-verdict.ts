@@ -42,7 +42,7 @@ interface EffectBounds {
   readonly decrease: number
 }
 
-/** Measurements of both sides in rising order, without gaps and outliers. */
+/** ComparedValues of both sides in rising order, without gaps and outliers. */
 interface Samples {
   readonly experiment: Float64Array
   readonly control: Float64Array
@@ -55,13 +55,17 @@ const tolerance = 0.25
 const confidence = quantiles[0.98]
 
 /** What was measured on both sides. */
-export interface Measurements {
+export interface ComparedValues {
   readonly experiment: readonly Measurement[]
   readonly control: readonly Measurement[]
 }
 
 /** @param analysis `analysisConfigurations` of the metric. */
-export function judgeMetric(name: string, analysis: unknown, values: Measurements): MetricVerdict {
+export function judgeMetric(
+  name: string,
+  analysis: unknown,
+  values: ComparedValues,
+): MetricVerdict {
   const rules = rulesOf(analysis)
   const samples = prepare(rules, values)
   const stats = {
@@ -78,7 +82,7 @@ export function judgeMetric(name: string, analysis: unknown, values: Measurement
  * Whether a metric could fail with these values, or with more moderate ones in place of the highest and lowest: whether the sides
  * differ at all, however little.
  */
-export function mayFail(analysis: unknown, values: Measurements): boolean {
+export function mayFail(analysis: unknown, values: ComparedValues): boolean {
   const rules = { ...rulesOf(analysis), outlierFactor: undefined }
   const { experiment, control } = prepare(rules, values)
   if (experiment.length === 0 || control.length === 0) return true
@@ -93,8 +97,8 @@ export function mayFail(analysis: unknown, values: Measurements): boolean {
 export function staysClear(
   side: Side,
   analysis: unknown,
-  worse: Measurements,
-  better: Measurements,
+  worse: ComparedValues,
+  better: ComparedValues,
 ): boolean {
   const rules = rulesOf(analysis)
   const [low, wide] = [prepare(rules, worse), prepare(rules, better)].map(
@@ -108,7 +112,7 @@ export function staysClear(
   )
 }
 
-function prepare(rules: Rules, values: Measurements): Samples {
+function prepare(rules: Rules, values: ComparedValues): Samples {
   const prepareSide = (series: readonly Measurement[]): Float64Array => {
     const sorted = withoutGaps(series, rules.gaps).sort()
     return rules.outlierFactor === undefined ? sorted : withoutOutliers(sorted, rules.outlierFactor)

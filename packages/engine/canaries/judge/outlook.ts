@@ -10,7 +10,7 @@ import {
   type ScoreThresholds,
   scoreOf,
 } from './judge.ts'
-import { judgeMetric, type Measurements, mayFail, staysClear } from './metric-verdict.ts'
+import { type ComparedValues, judgeMetric, mayFail, staysClear } from './metric-verdict.ts'
 import { describeSeries, type Measurement, withoutGaps } from './series.ts'
 
 export interface Outlook {
@@ -117,7 +117,7 @@ function futureOf(
   const { min, max } = describeSeries(
     withoutGaps([...values.experiment, ...values.control], 'remove'),
   )
-  const comes = (canary: number, baseline: number): Measurements => ({
+  const comes = (canary: number, baseline: number): ComparedValues => ({
     experiment: [...kept.experiment, ...Array<number>(toCome).fill(canary)],
     control: [...kept.control, ...Array<number>(toCome).fill(baseline)],
   })
@@ -148,9 +148,9 @@ function futureOf(
 
 /** The points of today that the last judgment still sees, and how many it will see besides. */
 function countPoints(
-  values: Measurements,
+  values: ComparedValues,
   { done, left, lookback = Number.POSITIVE_INFINITY }: Progress,
-): { kept: Measurements; toCome: number } {
+): { kept: ComparedValues; toCome: number } {
   const seen = Math.max(1, Math.min(done, lookback))
   const perInterval = Math.max(values.experiment.length, values.control.length) / seen
   const toCome = Math.min(left, lookback)

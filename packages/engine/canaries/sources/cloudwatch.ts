@@ -15,15 +15,15 @@ import {
 import { bindingsOf, expandedTemplate, fillIn } from '../query-template.ts'
 import { toValues } from '../series.ts'
 import {
-  accountFields,
   accountSecret,
   createSourceCalls,
   metricSource,
   revealFor,
+  sourceAccountFields,
 } from './source-accounts.ts'
 
 const Account = z.strictObject({
-  ...accountFields,
+  ...sourceAccountFields,
   region: z.string().min(1).describe('Region of the metrics.'),
   awsAccessKeyId: z
     .string()

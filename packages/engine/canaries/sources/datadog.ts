@@ -14,10 +14,15 @@ import {
 } from '../metric-source.ts'
 import { expandedTemplate } from '../query-template.ts'
 import { toValues } from '../series.ts'
-import { accountFields, createSourceCalls, metricSource, revealFor } from './source-accounts.ts'
+import {
+  createSourceCalls,
+  metricSource,
+  revealFor,
+  sourceAccountFields,
+} from './source-accounts.ts'
 
 const Account = z.strictObject({
-  ...accountFields,
+  ...sourceAccountFields,
   endpoint: z
     .strictObject({
       baseUrl: httpAddress

@@ -6,10 +6,10 @@ import { type JsonObject, numberOf, objectsOf, textOf } from '@fairlead/base/jso
 import { z } from 'zod'
 import { MetricError, type MetricQuestion, type OpenAccount } from '../metric-source.ts'
 import { type Point, toValues } from '../series.ts'
-import { accountFields, metricSource } from './source-accounts.ts'
+import { metricSource, sourceAccountFields } from './source-accounts.ts'
 
 const Account = z.strictObject({
-  ...accountFields,
+  ...sourceAccountFields,
   folder: z.string().min(1).describe('Folder with files `<metric>.csv` or `<metric>.json`.'),
 })
 type Account = z.infer<typeof Account>

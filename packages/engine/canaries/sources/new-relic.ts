@@ -17,18 +17,18 @@ import { MetricError, type MetricQuestion, type OpenAccount } from '../metric-so
 import { expandedTemplate } from '../query-template.ts'
 import { type Point, toValues } from '../series.ts'
 import {
-  accountFields,
   accountSecret,
   createSourceCalls,
   metricSource,
   revealFor,
   type SourceCall,
+  sourceAccountFields,
 } from './source-accounts.ts'
 
 const insights = 'https://insights-api.newrelic.com'
 
 const Account = z.strictObject({
-  ...accountFields,
+  ...sourceAccountFields,
   endpoint: z
     .strictObject({
       baseUrl: httpAddress

@@ -14,16 +14,16 @@ import {
 import { expandedTemplate } from '../query-template.ts'
 import { toValues } from '../series.ts'
 import {
-  accountFields,
   accountSecret,
   createSourceCalls,
   endpointField,
   metricSource,
   revealFor,
+  sourceAccountFields,
 } from './source-accounts.ts'
 
 const Account = z.strictObject({
-  ...accountFields,
+  ...sourceAccountFields,
   endpoint: endpointField,
   username: accountSecret.describe('User of basic authentication.'),
   password: accountSecret.describe('Its password; may be a reference such as `secret:prometheus`.'),

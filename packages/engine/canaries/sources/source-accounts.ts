@@ -14,14 +14,14 @@ import {
 import { useKeys } from '@fairlead/base/outside/outside-account.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { httpAddress, optionalFlag, setting, settings } from '@fairlead/base/settings/setting.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { z } from 'zod'
 import { MetricError, type MetricSourceType, type OpenAccount } from '../metric-source.ts'
 import type { MetricAccountSettings } from '../settings.ts'
 
 /** Fields of every account. */
-export const accountFields = {
+export const sourceAccountFields = {
   name: z.string().min(1).describe('Name, as stages choose it.'),
   ...useKeys,
   supportedTypes: z
@@ -116,7 +116,7 @@ export function createSourceCalls(
   const callOutside = createOutsideCalls(context.settings.outside, { ...bounds, agents })
   const name = `The metrics account "${account}" (${title})`
   // Answers that come together are each read for milliseconds, in which others would wait.
-  const reading = new WorkLine(1)
+  const reading = new ConcurrencyLimit(1)
   const call: SourceCall = async ({ path, method = 'GET', body, headers = {} }) => {
     const sent = { accept: 'application/json', ...headers, ...(await own?.()) }
     const request = { method, url: operatorAddress(baseUrl, path), headers: sent, body }

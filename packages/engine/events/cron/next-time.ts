@@ -31,7 +31,7 @@ function nextTimeOfDay(cron: CronExpression, after: Temporal.ZonedDateTime): num
   return undefined
 }
 
-/** Between two changes of the clocks, which are undone one after another. */
+/** Searches from one change of the clocks to the next, each with its own offset. */
 function nextOfEveryHour(cron: CronExpression, after: Temporal.ZonedDateTime): number | undefined {
   let shownAfter = toShown(after)
   for (let from = after; ; ) {
@@ -45,7 +45,7 @@ function nextOfEveryHour(cron: CronExpression, after: Temporal.ZonedDateTime): n
   }
 }
 
-/** Clocks show times here as if they showed UTC, in milliseconds since 1970. */
+/** Next time that clocks show, read as if they showed UTC: milliseconds since 1970. */
 function nextShown({ patterns }: CronExpression, afterMs: number): number | undefined {
   const times = patterns.flatMap((pattern) => pattern.nextRun(new Date(afterMs))?.getTime() ?? [])
   return times.length === 0 ? undefined : Math.min(...times)

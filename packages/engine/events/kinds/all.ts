@@ -16,7 +16,7 @@ export const triggerKinds: readonly TriggerKind[] = [
 ]
 
 /** Types of triggers that can start a pipeline: by events, the clock, the end of another pipeline, or hand. */
-export const triggerTypes: readonly string[] = [
+export const eventTriggerTypes: readonly string[] = [
   'cron',
   'manual',
   'pipeline',

@@ -4,7 +4,7 @@ import { within } from '@fairlead/base/concurrency/within.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { digestUuid } from '@fairlead/base/stores/digest-uuid.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { EffectivePipelines } from '../../pipelines/effective-pipelines.ts'
 import type { Event } from '../event.ts'
@@ -46,7 +46,7 @@ export class Polls {
   readonly #settings: TriggerSettings
   readonly #states: PollStates
   readonly #triggered: TriggeredPipelines
-  readonly #line: WorkLine
+  readonly #line: ConcurrencyLimit
   readonly #closing = new AbortController()
   #groups: ReadonlyMap<string, PollGroup> = new Map()
   #timer: NodeJS.Timeout | undefined
@@ -63,7 +63,7 @@ export class Polls {
     })
     this.#settings = parts.context.settings.triggers
     this.#states = new PollStates(parts.context.db)
-    this.#line = new WorkLine(this.#settings.polls.atATime)
+    this.#line = new ConcurrencyLimit(this.#settings.polls.atATime)
   }
 
   start(): void {

@@ -1,6 +1,6 @@
 /** All kinds of notifications. */
 
-import { type SettingsReport, settingsById, shapeOf } from '@fairlead/base/settings/setting.ts'
+import { keysOf, type SettingsReport, settingsById } from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
 import type { NotificationType, SharedValues } from '../notification-type.ts'
 import { googleChatNotifications, microsoftTeamsNotifications } from './chat-webhook.ts'
@@ -18,7 +18,7 @@ export const notificationTypes: readonly NotificationType[] = [
   ...commitStatusNotifications,
 ]
 
-export const NotificationTypeKeys = z.strictObject(shapeOf(notificationTypes))
+export const NotificationTypeKeys = z.strictObject(keysOf(notificationTypes))
 
 /** By the id of the type, of those that are switched on. */
 export function toNotificationTypeSettings(

@@ -26,7 +26,7 @@ import {
 import { readPipeline, withoutNullEntries } from '@fairlead/model/pipelines/definition.ts'
 import { mask } from '@fairlead/model/secrets/secret-names.ts'
 import { findProblemsIn, isExpression } from '@fairlead/model/stage-types/check-stage.ts'
-import { parameterFields } from '@fairlead/model/stage-types/pipeline-parts.ts'
+import { pipelineParameterFields } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { type Caller, itself } from '@fairlead/ports/caller.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
 import {
@@ -296,7 +296,7 @@ async function partFindings(
     ...(await nameFindings(definition, names)),
     ...(await followedFindings(definition, ports.definitions)),
     ...objectsOf(definition['parameterConfig']).flatMap((parameter, index) =>
-      findProblemsIn(parameter, parameterFields, true).map(({ field, message }) =>
+      findProblemsIn(parameter, pipelineParameterFields, true).map(({ field, message }) =>
         // The engine reads the name and the default alone.
         warningAt(`parameterConfig[${index}].${field}`, message),
       ),

@@ -28,7 +28,7 @@ export function findingRoutes(app: FastifyInstance, sources: FindingSources): vo
   app.post('/findings/:kind', (request) => {
     const kind = documentKinds.find((known) => known === pathValue(request, 'kind'))
     if (kind === undefined)
-      throw new PortError(404, `Documents that are judged: ${documentKinds.join(', ')}.`)
+      throw new PortError(404, `Documents that are checked: ${documentKinds.join(', ')}.`)
     return findingsOf(kind, objectAnswer(request.body), sources, {
       caller: trustedCallerOf(request),
     })
@@ -39,7 +39,7 @@ export function findingRoutes(app: FastifyInstance, sources: FindingSources): vo
     const { definitions } = sources.ports
     const application = pathValue(request, 'application')
     const names = createNames(sources)
-    const judge =
+    const findingsIn =
       (kind: DocumentKind) =>
       async (document: JsonObject): Promise<FoundIn[]> => {
         const findings = await findingsOfStored(kind, document, sources, { caller, names })
@@ -48,15 +48,15 @@ export function findingRoutes(app: FastifyInstance, sources: FindingSources): vo
       }
     const own = await definitions.application(application, caller)
     return [
-      ...(own === undefined ? [] : await judge('application')(own)),
+      ...(own === undefined ? [] : await findingsIn('application')(own)),
       ...(await flatMapInTurns(
         await definitions.pipelinesOf(application, caller),
-        judge('pipeline'),
+        findingsIn('pipeline'),
         1,
       )),
       ...(await flatMapInTurns(
         await definitions.strategies(application, caller),
-        judge('strategy'),
+        findingsIn('strategy'),
         1,
       )),
     ]

@@ -18,7 +18,7 @@ import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { type CommitAuthor, takeAuthors } from '@fairlead/model/environments/commit-authors.ts'
 import { isTemplateInstance } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { readPipeline, withoutNullEntries } from '@fairlead/model/pipelines/definition.ts'
-import { isJudgedLater } from '@fairlead/model/rights/privileged-stages.ts'
+import { isCheckedLater } from '@fairlead/model/rights/privileged-stages.ts'
 import { describeOtherValues } from '@fairlead/model/stage-types/check-parameters.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import {
@@ -136,7 +136,7 @@ async function holdStages(
 ): Promise<void> {
   const { id } = readPipeline(given)
   if (!judges || id === undefined) return
-  const refs = new Set(authored.filter(isJudgedLater).map(({ refId }) => refId))
+  const refs = new Set(authored.filter(isCheckedLater).map(({ refId }) => refId))
   if (refs.size === 0) return
   const held = ports.definitions.heldAtHand(id).filter(({ account }) => account === undefined)
   const users = held.flatMap(({ user }) => usersOf(user))
@@ -311,9 +311,9 @@ async function checkPlan(
   { stages, given, faults = [], notices = [] }: Draft,
   { caller, sources }: Start,
 ): Promise<JsonObject> {
-  const judged = { ...given, type: undefined, stages }
+  const checked = { ...given, type: undefined, stages }
   const findings = [
-    ...(await findingsOf('pipeline', judged, sources, { occasion: 'plan', caller })),
+    ...(await findingsOf('pipeline', checked, sources, { occasion: 'plan', caller })),
     ...notices.map((notice) => warningAt('trigger.parameters', notice)),
   ]
   // A trigger that cannot fire does not keep users from starting it.

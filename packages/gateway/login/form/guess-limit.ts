@@ -14,11 +14,11 @@ export interface Guess {
   readonly browser: string | undefined
 }
 
-/** `judged`: an attempt counts as a failure until `succeed` or `withdraw`, so that attempts sent at once do not slip through. */
+/** `counted`: an attempt counts as a failure until `succeed` or `withdraw`, so that attempts sent at once do not slip through. */
 export type GuessDecision =
   | { readonly kind: 'wait'; readonly waitMs: number }
   | {
-      readonly kind: 'judged'
+      readonly kind: 'counted'
       succeed(): void
       withdraw(): void
     }
@@ -88,7 +88,7 @@ export class GuessLimit implements Guesses {
       for (const [failures, key] of counters) failures.takeBack(key)
     }
     return {
-      kind: 'judged',
+      kind: 'counted',
       withdraw,
       succeed: () => {
         withdraw()

@@ -96,7 +96,7 @@ export class RedisGuesses implements Guesses {
     }
     const [own, ...others] = counters
     return {
-      kind: 'judged',
+      kind: 'counted',
       withdraw: () => this.#inBackground(this.#takeBack(counters)),
       succeed: () => {
         const known = redis.send('set', pairKey, '1', 'PX', knownForMs)

@@ -15,7 +15,7 @@ import { createClientAuthentication } from './client-authentication.ts'
 import { discover, type ProviderMetadata } from './discovery.ts'
 import { LoginFailure } from './login-failure.ts'
 import { completeEndpoints, type Endpoints } from './presets.ts'
-import { type CallProvider, createProviderCalls, readObject } from './provider-http.ts'
+import { type CallProvider, createProviderCalls, readProviderObject } from './provider-http.ts'
 import type { Registration } from './registration.ts'
 import type { OAuth2Settings } from './settings.ts'
 import { requestTokens } from './token-request.ts'
@@ -127,7 +127,7 @@ async function tryKeys(
     const answer = await call({ what, url, init: { headers: { accept: 'application/json' } } })
     if (answer.status !== 200)
       return report.problem(tried, `it answers ${answer.status}`, 'correct jwk-set-uri')
-    const set = (await readObject(what, answer)) as unknown as JSONWebKeySet
+    const set = (await readProviderObject(what, answer)) as unknown as JSONWebKeySet
     createLocalJWKSet(set)
     if (set.keys.length === 0)
       return report.problem(tried, 'there are none', 'ask the administrator of the provider')

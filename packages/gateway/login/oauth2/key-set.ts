@@ -10,7 +10,7 @@ import {
   type JSONWebKeySet,
 } from 'jose'
 import { LoginFailure } from './login-failure.ts'
-import { type CallProvider, readObject } from './provider-http.ts'
+import { type CallProvider, readProviderObject } from './provider-http.ts'
 
 /** Keys that a provider has withdrawn are forgotten after this time at the latest. */
 const maxAgeMs = 3_600_000
@@ -98,7 +98,7 @@ export class KeySet {
     })
     if (answer.status !== 200)
       throw new LoginFailure('refused', `the ${what} answered ${answer.status}`)
-    const found = await readObject(what, answer)
+    const found = await readProviderObject(what, answer)
     try {
       const find = createLocalJWKSet(found as unknown as JSONWebKeySet)
       this.#keys = { find, loadedAtMs: this.#now() }

@@ -80,7 +80,10 @@ function describe(error: unknown): string {
 }
 
 /** A JSON object, of any content type. @throws {LoginFailure} refused */
-export async function readObject(what: string, answer: Response): Promise<Record<string, unknown>> {
+export async function readProviderObject(
+  what: string,
+  answer: Response,
+): Promise<Record<string, unknown>> {
   let value: unknown
   try {
     value = JSON.parse(await answer.text())

@@ -1,4 +1,4 @@
-/** One provider: sends browsers there, judges what comes back, and judges bearer tokens. */
+/** One provider: sends browsers there, checks what comes back, and checks bearer tokens. */
 import * as oauth from 'oauth4webapi'
 import type { User } from '../../http/request-state.ts'
 import { fillAddress } from '../address-template.ts'
@@ -97,7 +97,7 @@ export class OAuth2Provider {
     }
   }
 
-  /** Judges what the provider sent the browser back with. @throws {LoginFailure} refused, unavailable */
+  /** Checks what the provider sent the browser back with. @throws {LoginFailure} refused, unavailable */
   async complete(
     parameters: URLSearchParams,
     state: string,
@@ -124,7 +124,7 @@ export class OAuth2Provider {
     return this.#admit(server, { ...claims, ...userInfo }, accessToken)
   }
 
-  /** Judges a bearer token of a program. @throws {LoginFailure} refused, unavailable */
+  /** Checks a bearer token of a program. @throws {LoginFailure} refused, unavailable */
   async identify(token: string, trace?: Trace): Promise<ProviderUser> {
     const { audiences } = this.#options
     const server = await this.#server.current()
@@ -147,7 +147,7 @@ export class OAuth2Provider {
     return this.#admit(server, { ...claims, ...userInfo }, token, trace)
   }
 
-  /** Judges an ID token by itself, without the access token that came with it. @throws {LoginFailure} refused, unavailable */
+  /** Checks an ID token by itself, without the access token that came with it. @throws {LoginFailure} refused, unavailable */
   async verifyIdToken(idToken: string, trace: Trace): Promise<ProviderUser> {
     const server = await this.#server.current()
     const { clientId } = this.registration

@@ -43,7 +43,7 @@ export function toOAuth2Settings(
   for (const registration of registrations) warn(registration, report)
   return {
     key: used?.key ?? registrationKey,
-    /** At least one; the first also judges bearer tokens. */
+    /** At least one; the first also checks bearer tokens. */
     registrations,
     /** A fixed address of the login page, where a configuration of early releases names one. */
     entryAddress: used?.entryAddress,

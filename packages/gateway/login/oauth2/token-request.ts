@@ -65,10 +65,15 @@ export async function requestTokens(
       },
     )
     const options = nonce === undefined ? {} : { expectedNonce: nonce, requireIdToken: true }
-    const judged = request.issuerIsKnown
+    const checkedRequest = request.issuerIsKnown
       ? server
       : { ...server, issuer: await issuerNamedIn(answer.clone(), server.issuer) }
-    const tokens = await oauth.processAuthorizationCodeResponse(judged, client, answer, options)
+    const tokens = await oauth.processAuthorizationCodeResponse(
+      checkedRequest,
+      client,
+      answer,
+      options,
+    )
     const claims = oauth.getValidatedIdTokenClaims(tokens)
     const { access_token: accessToken, id_token: text } = tokens
     return {

@@ -1,6 +1,6 @@
 /** Queries the user-info endpoint, and GitHub for organisations. */
 import { LoginFailure } from './login-failure.ts'
-import { type CallProvider, readObject } from './provider-http.ts'
+import { type CallProvider, readProviderObject } from './provider-http.ts'
 import type { Registration } from './registration.ts'
 import type { UserAttributes } from './requirements.ts'
 
@@ -19,7 +19,7 @@ export async function loadUserInfo(
   const answer = await call({ what, ...toRequest(place, accessToken) })
   if (answer.status !== 200)
     throw new LoginFailure('refused', `the ${what} answered ${answer.status}`)
-  return readObject(what, answer)
+  return readProviderObject(what, answer)
 }
 
 function toRequest(

@@ -15,7 +15,7 @@ interface RegistrationKeyPairs {
 }
 
 /** Reports each value that cannot be used. @param key The setting that names it */
-type Tell = (key: string, message: string) => void
+type ReportProblem = (key: string, message: string) => void
 
 /** @throws {Error} naming every key store, key pair and metadata that cannot be used */
 export async function openSamlLogin(
@@ -75,19 +75,19 @@ type LoadRegistration = (
 async function readMaterial(
   settings: SamlSettings,
   load: LoadRegistration,
-  tell: Tell,
+  report: ReportProblem,
 ): Promise<LoadedRegistration[]> {
   const { keyStore, registrations } = settings
-  const store = keyStore && attempt(tell, 'saml.keyStore', () => readKeyStore(keyStore))
+  const store = keyStore && attempt(report, 'saml.keyStore', () => readKeyStore(keyStore))
   const found: LoadedRegistration[] = []
   for (const registration of registrations) {
-    const keys = readKeys(registration, store, tell)
+    const keys = readKeys(registration, store, report)
     try {
       const loaded = await load(registration, keys)
       found.push(loaded)
-      checkSigning(registration, keys, loaded.identityProvider, tell)
+      checkSigning(registration, keys, loaded.identityProvider, report)
     } catch (error) {
-      tell(registration.identityProvider.key, (error as Error).message)
+      report(registration.identityProvider.key, (error as Error).message)
     }
   }
   return found
@@ -96,12 +96,12 @@ async function readMaterial(
 function readKeys(
   { signing, decryption }: SamlRegistration,
   store: KeyPair | undefined,
-  tell: Tell,
+  report: ReportProblem,
 ): RegistrationKeyPairs {
   const read = (pairs: SamlRegistration['signing']) =>
     pairs.flatMap(
       ({ privateKey, certificate, key }) =>
-        attempt(tell, key, () => readPemKeyPair(privateKey, certificate)) ?? [],
+        attempt(report, key, () => readPemKeyPair(privateKey, certificate)) ?? [],
     )
   const own = { signing: read(signing), decryption: read(decryption) }
   const fallback = store === undefined ? [] : [store]
@@ -115,16 +115,16 @@ function checkSigning(
   { id, signRequests }: SamlRegistration,
   { signing }: RegistrationKeyPairs,
   identityProvider: IdentityProvider | undefined,
-  tell: Tell,
+  report: ReportProblem,
 ): void {
   if (signing.length > 0) return
   if (signRequests === true) {
-    tell(
+    report(
       'saml.signRequests',
       `requests shall be signed, and there is no key for ${id}: set saml.signingCredentials or saml.keyStore`,
     )
   } else if (signRequests === undefined && identityProvider?.wantsSignedRequests) {
-    tell(
+    report(
       'saml.signingCredentials',
       `the identity provider of ${id} wants signed requests, and there is no key: set saml.signingCredentials or ` +
         'saml.keyStore, or saml.signRequests: false if it takes others too',
@@ -132,11 +132,11 @@ function checkSigning(
   }
 }
 
-function attempt<T>(tell: Tell, key: string, run: () => T): T | undefined {
+function attempt<T>(report: ReportProblem, key: string, run: () => T): T | undefined {
   try {
     return run()
   } catch (error) {
-    tell(key, (error as Error).message)
+    report(key, (error as Error).message)
     return undefined
   }
 }

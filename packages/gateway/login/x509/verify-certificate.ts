@@ -128,7 +128,7 @@ function isForClients(certificate: Certificate): boolean {
   )
 }
 
-/** Authorities are judged, too: one for servers issues no certificates for clients. */
+/** Authorities are checked, too: one for servers issues no certificates for clients. */
 function allowsClients({ extensions }: Certificate): boolean {
   const value = extensions.get(oid.extendedKeyUsage)
   return (

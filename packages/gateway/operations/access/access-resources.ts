@@ -4,7 +4,7 @@ import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { readJson, type UpstreamAnswer } from '../../upstreams/answer-form.ts'
-import type { AccessSubject } from './judge-access.ts'
+import type { AccessSubject } from './decide-access.ts'
 
 export interface ResourcePermissions {
   readonly kind: 'application' | 'account' | 'build service' | 'service account'

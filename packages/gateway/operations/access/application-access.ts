@@ -95,7 +95,7 @@ export async function requireAdministrator(
 
 /**
  * Starting a pipeline needs EXECUTE on its application, on every way in: the orchestrator does not check it. The token has been
- * judged before.
+ * checked before.
  *
  * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
  */

@@ -14,15 +14,15 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { applicationExists, loadResourcePermissions } from './access-resources.ts'
 import { isDecided, requireAdministrator } from './application-access.ts'
-import { type FoundOperation, findApiOperation } from './find-operation.ts'
 import {
+  type AccessDecision,
   type AccessSubject,
-  type AccessVerdict,
+  decideAccess,
+  decideWithoutService,
   enforcementOf,
-  judgeAccess,
-  judgeUndecided,
   type Reason,
-} from './judge-access.ts'
+} from './decide-access.ts'
+import { type FoundOperation, findApiOperation } from './find-operation.ts'
 import { accountsInPath, applicationsInPath } from './parameters.ts'
 import { explainTokenLimits, isLimitedToUse, tokenLimited } from './token-limits.ts'
 
@@ -165,7 +165,7 @@ async function explainAccess(
       known: true,
       admin: false,
       roles: [],
-      ...judgeUndecided(operation, platform.login.active),
+      ...decideWithoutService(operation, platform.login.active),
     }
   }
   const subject = toSubject(found, query)
@@ -174,7 +174,7 @@ async function explainAccess(
     ? platform.permissions.loadView(user)
     : supposeRoles(user, roles, platform))
   const { call } = request
-  const judged = await judgeFor({
+  const decided = await evaluateAccess({
     call,
     permissions: platform.permissions,
     operation,
@@ -197,7 +197,7 @@ async function explainAccess(
             source: 'SUPPOSED',
             from: 'the question',
           })),
-    ...(isOwn ? withTokenLimits(judged, operation, request, subject) : judged),
+    ...(isOwn ? withTokenLimits(decided, operation, request, subject) : decided),
     ...(mayLook && { resources: await loadResourcePermissions(call, subject) }),
     ...(enforcement && { enforcement }),
   }
@@ -241,12 +241,12 @@ interface AccessCheck {
   readonly roles?: readonly string[]
 }
 
-export async function judgeFor(question: AccessCheck): Promise<AccessVerdict> {
+export async function evaluateAccess(question: AccessCheck): Promise<AccessDecision> {
   const { operation, view, subject } = question
-  return judgeAccess(operation, { view, subject, mayCreate: await judgeCreation(question) })
+  return decideAccess(operation, { view, subject, mayCreate: await mayCreate(question) })
 }
 
-async function judgeCreation(question: AccessCheck): Promise<boolean | undefined> {
+async function mayCreate(question: AccessCheck): Promise<boolean | undefined> {
   const { call, permissions, operation, user, view, subject, roles } = question
   const { application } = subject
   if (
@@ -280,13 +280,13 @@ async function lastMethodOf(username: string, { login }: Platform): Promise<stri
 }
 
 function withTokenLimits(
-  judged: AccessVerdict,
+  decided: AccessDecision,
   operation: Operation,
   { state }: OperationRequest,
   { application }: AccessSubject,
-): AccessVerdict {
+): AccessDecision {
   const { token } = state
-  if (token === undefined) return judged
+  if (token === undefined) return decided
   const limits = explainTokenLimits(operation, token, application)
   const need = 'an API token that is meant for it'
   const reasons: Reason[] =
@@ -303,8 +303,8 @@ function withTokenLimits(
           allowed: false,
           rule: `of the token with which you ask: ${limit}`,
         }))
-  const decision = limits.length === 0 ? judged.decision : 'denied'
-  return { ...judged, decision, reasons: [...judged.reasons, ...reasons] }
+  const decision = limits.length === 0 ? decided.decision : 'denied'
+  return { ...decided, decision, reasons: [...decided.reasons, ...reasons] }
 }
 
 const providers: Readonly<Record<string, string>> = {

@@ -68,7 +68,7 @@ interface Plan {
   readonly isAddressed: boolean
 }
 
-/** User and token are judged by the same needs: the token by all of them, the user where the gateway decides. */
+/** User and token are checked by the same needs: the token by all of them, the user where the gateway decides. */
 export class Guard {
   readonly #platform: Platform
   readonly #owners = new Owners()
@@ -92,51 +92,51 @@ export class Guard {
     const { state } = request
     checkTokenUse(operation, state)
     const { ahead, always, aboutBody, isAddressed, isHarmless } = this.#planFor(operation)
-    const judged = this.#checks(operation) ? ahead : always
+    const checked = this.#checks(operation) ? ahead : always
     const isLimited = isLimitedToApplications(state)
     if (!isLimited && ahead.length + aboutBody.length === 0 && !isHarmless)
       return this.#checkReach(request, [])
-    if (judged.length === 0 && !isLimited) return undefined
+    if (checked.length === 0 && !isLimited) return undefined
     if (
       isAddressed &&
       !isLimited &&
       operation.method !== 'DELETE' &&
-      this.#isMetNow(judged, request)
+      this.#isMetNow(checked, request)
     )
       return undefined
-    return this.#checkEach(operation, request, judged)
+    return this.#checkEach(operation, request, checked)
   }
 
   /** The common case: what the user may do is cached, and covers what the address names. False: it takes a closer look. */
-  #isMetNow(judged: readonly Demand[], request: OperationRequest): boolean {
+  #isMetNow(checked: readonly Demand[], request: OperationRequest): boolean {
     const { user } = request.state
     if (user === undefined || !isDecided(this.#platform)) return false
     const view = this.#knownView(user)
     if (view === undefined) return false
-    for (const demand of judged) if (!isMetBy(view, demand, request)) return false
+    for (const demand of checked) if (!isMetBy(view, demand, request)) return false
     return true
   }
 
   async #checkEach(
     operation: Operation,
     request: OperationRequest,
-    judged: readonly Demand[],
+    checked: readonly Demand[],
   ): Promise<void> {
     const { state } = request
     const { ahead } = this.#planFor(operation)
     const isLimited = isLimitedToApplications(state)
     const needs = new Map<Demand, Needs>()
-    for (const demand of isLimited ? ahead : judged)
+    for (const demand of isLimited ? ahead : checked)
       needs.set(demand, await this.#needsOf(demand, request))
     if (isLimited) await this.#checkToken(operation, request, [...needs.values()])
-    for (const demand of judged) {
+    for (const demand of checked) {
       if (demand.kind === 'admin')
         await requireAdministrator(state, this.#platform, demand.withoutService)
       else await requirePermissions(state, this.#platform, needs.get(demand)?.needs ?? [])
     }
     const { aboutBody, isHarmless } = this.#planFor(operation)
     // A template that does not exist belongs to no application.
-    const isTemplate = judged.some(
+    const isTemplate = checked.some(
       (demand) => demand.kind === 'template' && demand.authorization === 'WRITE',
     )
     if (isTemplate || (ahead.length + aboutBody.length === 0 && !isHarmless))
@@ -173,7 +173,7 @@ export class Guard {
   }
 
   /**
-   * The embedded store and engine judge later what they hold back until then: what an expression is about, and service accounts that do
+   * The embedded store and engine check later what they hold back until then: what an expression is about, and service accounts that do
    * not exist yet.
    */
   async #holdsBack(subject: DemandSubject): Promise<boolean> {
@@ -337,7 +337,7 @@ export class Guard {
     if (!concerns) throw withoutApplication()
   }
 
-  /** Where a stored definition is started, its application is checked once it has been found; a token is judged before. */
+  /** Where a stored definition is started, its application is checked once it has been found; a token is checked before. */
   async #startedNeeds({ demands }: Operation, request: OperationRequest): Promise<Needs> {
     const started = demands.flatMap((demand) =>
       demand.kind === 'application' && demand.of === 'started' ? [demand] : [],

@@ -52,8 +52,8 @@ const holders = new Set(
 const changesProject = new Set(['upsertproject', 'deleteproject'])
 
 /**
- * Everything that a body mentions, at any depth and in every document that it carries. Services judge most of it when it
- * happens, by what the user may do then; a token, which they do not know, is judged by it beforehand.
+ * Everything that a body mentions, at any depth and in every document that it carries. Services check most of it when it
+ * happens, by what the user may do then; a token, which they do not know, is checked by it beforehand.
  */
 export function subjectsMentionedIn(body: unknown): DemandSubject[] {
   const found: DemandSubject[] = []

@@ -94,7 +94,7 @@ export function subjectsOfDefinition(definition: JsonObject): DemandSubject[] {
   ]
 }
 
-/** What cannot be judged when a definition is saved. */
+/** What cannot be checked when a definition is saved. */
 const later = <T extends DemandSubject>(subject: T) => ({ ...subject, later: true as const })
 
 /**
@@ -127,7 +127,7 @@ export function subjectsOfTrigger(trigger: unknown): DemandSubject[] {
     .map((id) => toOwned('execution', id, 'READ'))
 }
 
-/** Needs of what runs without being stored. Its other stages are judged when they run. */
+/** Needs of what runs without being stored. Its other stages are checked when they run. */
 function subjectsOfStages({ stages }: JsonObject): DemandSubject[] {
   return subjectsOfJobs(objectsOf(stages).filter(isPrivileged))
 }

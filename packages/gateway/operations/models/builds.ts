@@ -1,19 +1,19 @@
 /** Builds and bakes: jobs of build servers, their builds, and base images. */
 
-import { AnyObject, alike, maybeTexts, model, TextList } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, alike, model, nullableTexts, TextList } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 
 const text = z.string().nullish()
 
 export const BuildJob = model('BuildJob', 'Configuration of a job of a build server.', {
-  ...maybeTexts('name', 'displayName', 'description', 'url'),
+  ...nullableTexts('name', 'displayName', 'description', 'url'),
   buildable: z.boolean().nullish(),
   concurrentBuild: z.boolean().nullish(),
   parameterDefinitionList: z
     .array(
       z.looseObject({
         name: z.string(),
-        ...maybeTexts('description', 'type', 'defaultValue'),
+        ...nullableTexts('description', 'type', 'defaultValue'),
         choices: TextList.nullish(),
       }),
     )
@@ -26,7 +26,7 @@ export const Build = model('Build', {
   result: text.describe(
     'SUCCESS, UNSTABLE, BUILDING, ABORTED, FAILURE or NOT_BUILT; absent while it runs.',
   ),
-  ...maybeTexts('name', 'id', 'url'),
+  ...nullableTexts('name', 'id', 'url'),
   timestamp: z
     .union([z.string(), z.int()])
     .nullish()
@@ -42,7 +42,7 @@ export const BakeOptions = model('BakeOptions', 'Base images of a cloud provider
     .array(
       z.looseObject({
         id: z.string(),
-        ...maybeTexts('shortDescription', 'detailedDescription', 'packageType', 'osType'),
+        ...nullableTexts('shortDescription', 'detailedDescription', 'packageType', 'osType'),
       }),
     )
     .nullish(),

@@ -1,6 +1,6 @@
 /** Environments of an application: what they run, and what lies between them. */
 
-import { alike, maybeTexts, model, TextList } from '@fairlead/base/json/schemas.ts'
+import { alike, model, nullableTexts, TextList } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 import { ManifestDrift } from './infrastructure.ts'
 
@@ -9,12 +9,12 @@ const moment = z.int().nullish().describe('Milliseconds since the epoch.')
 
 export const CommitModel = model('EnvironmentCommit', {
   sha: z.string(),
-  ...maybeTexts('branch', 'message', 'author', 'url'),
+  ...nullableTexts('branch', 'message', 'author', 'url'),
   timestamp: z.union([z.string(), z.int()]).nullish(),
 })
 
 export const BuildModel = model('EnvironmentBuild', {
-  ...maybeTexts('server', 'job', 'url', 'result'),
+  ...nullableTexts('server', 'job', 'url', 'result'),
   number: z.int().nullish(),
 })
 
@@ -35,7 +35,7 @@ const HealthModel = model('EnvironmentHealth', {
 const RunModel = model('EnvironmentRun', {
   id: z.string(),
   pipeline: z.string(),
-  ...maybeTexts('user'),
+  ...nullableTexts('user'),
   atMs: moment,
 })
 
@@ -57,7 +57,7 @@ export const ConditionModel = model('EnvironmentCondition', {
   state: z.enum(['met', 'waits', 'failed', 'ahead']).describe('ahead: it is checked later.'),
   text: z.string().describe('The condition with its evidence.'),
   untilMs: moment.describe('When a soak time is over.'),
-  ...maybeTexts('run', 'stage', 'analysis'),
+  ...nullableTexts('run', 'stage', 'analysis'),
 })
 
 const PromotionModel = model('EnvironmentPromotion', {
@@ -119,7 +119,7 @@ const EnvironmentModel = model('Environment', {
     .looseObject({
       from: z.string(),
       atMs: moment,
-      ...maybeTexts('to', 'user', 'reason', 'task', 'run'),
+      ...nullableTexts('to', 'user', 'reason', 'task', 'run'),
     })
     .optional()
     .describe('The last rollback, while the version that it left does not serve.'),

@@ -3,9 +3,9 @@
 import {
   AnyObject,
   alike,
-  maybeTexts,
   millisecondsModel,
   model,
+  nullableTexts,
   TextList,
 } from '@fairlead/base/json/schemas.ts'
 import { Artifact, Notification } from '@fairlead/model/environments/pipeline-models.ts'
@@ -41,7 +41,7 @@ const TaskStep = model('TaskStep', 'A step of a stage.', {
 
 const StageModel = model('Stage', 'A stage of an execution.', {
   id: z.string(),
-  ...maybeTexts('refId', 'name', 'parentStageId'),
+  ...nullableTexts('refId', 'name', 'parentStageId'),
   type: z.string(),
   status: ExecutionStatus,
   ...alike(millisecondsModel.nullish(), 'startTime', 'endTime', 'startTimeExpiry', 'scheduledTime'),
@@ -119,7 +119,7 @@ export const ExecutionModel = model('Execution', 'A run of a pipeline, or of a t
   id: z.string(),
   type: z.enum(['PIPELINE', 'ORCHESTRATION']),
   application: z.string(),
-  ...maybeTexts(
+  ...nullableTexts(
     'name',
     'description',
     'pipelineConfigId',
@@ -156,7 +156,7 @@ export const FailedStage = model(
   'A stage that made an execution fail, with its error.',
   {
     pipelineExecutionId: z.string(),
-    ...maybeTexts(
+    ...nullableTexts(
       'pipelineExecutionName',
       'pipelineApplication',
       'pipelineExecutionUrl',
@@ -260,11 +260,11 @@ export const StageUpdate = model(
 
 export const CloudOperation = model('CloudOperation', 'What the infrastructure does for a step.', {
   id: z.string(),
-  ...maybeTexts('requestId', 'ownerId'),
+  ...nullableTexts('requestId', 'ownerId'),
   startTimeMs: millisecondsModel.nullish(),
   status: z
     .looseObject({
-      ...maybeTexts('phase', 'status'),
+      ...nullableTexts('phase', 'status'),
       ...alike(z.boolean().nullish(), 'completed', 'failed', 'retryable'),
     })
     .nullish(),

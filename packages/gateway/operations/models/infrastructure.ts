@@ -3,9 +3,9 @@
 import {
   AnyObject,
   alike,
-  maybeTexts,
   millisecondsModel,
   model,
+  nullableTexts,
   TextList,
 } from '@fairlead/base/json/schemas.ts'
 import { ApplicationAttributes } from '@fairlead/model/environments/application-models.ts'
@@ -14,13 +14,13 @@ import { z } from 'zod'
 const names = TextList
 
 const Moniker = model('Moniker', 'The parts of a name such as `shop-main-v012`.', {
-  ...maybeTexts('app', 'stack', 'detail', 'cluster'),
+  ...nullableTexts('app', 'stack', 'detail', 'cluster'),
   sequence: z.int().nullish(),
 })
 
 export const AccountModel = model('Account', 'An account of a cloud provider.', {
   name: z.string(),
-  ...maybeTexts('accountId', 'cloudProvider', 'environment', 'accountType'),
+  ...nullableTexts('accountId', 'cloudProvider', 'environment', 'accountType'),
   type: z.string().describe('Cloud provider.'),
   requiredGroupMembership: names.nullish(),
   permissions: z
@@ -47,7 +47,7 @@ const HealthState = z
 
 export const InstanceModel = model('Instance', {
   name: z.string(),
-  ...maybeTexts(
+  ...nullableTexts(
     'id',
     'humanReadableName',
     'account',
@@ -85,7 +85,7 @@ export const ServerGroupModel = model(
   'Equal instances that are deployed together.',
   {
     name: z.string(),
-    ...maybeTexts(
+    ...nullableTexts(
       'account',
       'type',
       'cloudProvider',
@@ -121,7 +121,7 @@ export const ServerGroupManager = model(
   'What replaces server groups by newer ones, such as a Kubernetes deployment.',
   {
     name: z.string(),
-    ...maybeTexts('account', 'region', 'namespace', 'kind'),
+    ...nullableTexts('account', 'region', 'namespace', 'kind'),
     moniker: Moniker.nullish(),
     serverGroups: z.array(AnyObject).nullish(),
   },
@@ -132,7 +132,7 @@ export const Cluster = model(
   'Server groups of an application that replace each other.',
   {
     name: z.string(),
-    ...maybeTexts('accountName', 'account', 'type', 'provider'),
+    ...nullableTexts('accountName', 'account', 'type', 'provider'),
     moniker: Moniker.nullish(),
     serverGroups: z
       .array(z.unknown())
@@ -151,7 +151,7 @@ export const ClusterOrNothing = model('FoundCluster', 'A cluster; `{}` for an un
 })
 
 export const ScalingActivity = model('ScalingActivity', {
-  ...maybeTexts(
+  ...nullableTexts(
     'activityId',
     'autoScalingGroupName',
     'description',
@@ -193,7 +193,15 @@ export const ConsoleOutput = model('ConsoleOutput', {
 })
 
 export const LoadBalancerModel = model('LoadBalancer', {
-  ...maybeTexts('name', 'account', 'region', 'type', 'cloudProvider', 'loadBalancerType', 'vpcId'),
+  ...nullableTexts(
+    'name',
+    'account',
+    'region',
+    'type',
+    'cloudProvider',
+    'loadBalancerType',
+    'vpcId',
+  ),
   moniker: Moniker.nullish(),
   serverGroups: z
     .array(AnyObject)
@@ -234,7 +242,7 @@ export const SecurityGroupSummary = model('SecurityGroupSummary', {
 })
 
 export const SecurityGroupModel = model('SecurityGroup', {
-  ...maybeTexts(
+  ...nullableTexts(
     'id',
     'type',
     'cloudProvider',
@@ -251,12 +259,12 @@ export const SecurityGroupModel = model('SecurityGroup', {
 })
 
 export const Network = model('Network', {
-  ...maybeTexts('id', 'name', 'cloudProvider', 'account', 'region'),
+  ...nullableTexts('id', 'name', 'cloudProvider', 'account', 'region'),
   deprecated: z.boolean().nullish(),
 })
 
 export const Subnet = model('Subnet', {
-  ...maybeTexts(
+  ...nullableTexts(
     'id',
     'type',
     'state',
@@ -273,7 +281,7 @@ export const Subnet = model('Subnet', {
 
 export const InstanceType = model('InstanceType', {
   name: z.string(),
-  ...maybeTexts('account', 'region'),
+  ...nullableTexts('account', 'region'),
   defaultVCpus: z.int().nullish(),
   memoryInGiB: z.number().nullish(),
 })
@@ -284,11 +292,11 @@ export const ImageModel = model('Image', 'A machine image or a container image.'
   accounts: names.nullish(),
   amis: z.record(z.string(), names).nullish().describe('Ids by region.'),
   repository: z.string().nullish().describe('Of a container image.'),
-  ...maybeTexts('tag', 'account', 'registry', 'digest'),
+  ...nullableTexts('tag', 'account', 'registry', 'digest'),
 })
 
 export const JobModel = model('Job', 'A container that runs to an end.', {
-  ...maybeTexts('name', 'id', 'account', 'location', 'provider'),
+  ...nullableTexts('name', 'id', 'account', 'location', 'provider'),
   jobState: z.string().nullish().describe('Starting, Running, Succeeded, Failed or Unknown.'),
   createdTime: millisecondsModel.nullish(),
   completedTime: millisecondsModel.nullish(),
@@ -298,19 +306,19 @@ export const JobModel = model('Job', 'A container that runs to an end.', {
 
 export const SearchResultSet = model('SearchResultSet', {
   ...alike(z.int(), 'pageNumber', 'pageSize', 'totalMatches'),
-  ...maybeTexts('query', 'platform'),
+  ...nullableTexts('query', 'platform'),
   results: z.array(z.looseObject({ type: z.string(), provider: z.string().nullish() })),
 })
 
 export const RawResource = model('RawResource', 'A Kubernetes object that fits no other list.', {
   name: z.string(),
-  ...maybeTexts('account', 'region', 'namespace', 'kind', 'apiVersion', 'displayName'),
+  ...nullableTexts('account', 'region', 'namespace', 'kind', 'apiVersion', 'displayName'),
   labels: AnyObject.nullish(),
   moniker: Moniker.nullish(),
 })
 
 export const ManifestModel = model('Manifest', {
-  ...maybeTexts('account', 'name', 'location'),
+  ...nullableTexts('account', 'name', 'location'),
   moniker: Moniker.nullish(),
   manifest: AnyObject.nullish().describe('The Kubernetes object.'),
   status: AnyObject.nullish(),

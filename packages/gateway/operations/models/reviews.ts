@@ -1,13 +1,13 @@
 /** What a promotion or a judgment changes, and releases of an application. */
 
-import { maybeTexts, model, TextList } from '@fairlead/base/json/schemas.ts'
+import { model, nullableTexts, TextList } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 import { BuildModel, CommitModel, ConditionModel } from './environments.ts'
 
 const moment = z.int().nullish().describe('Milliseconds since the epoch.')
 
 export const ReviewModel = model('Review', 'What a promotion or a judgment changes.', {
-  ...maybeTexts('from', 'to'),
+  ...nullableTexts('from', 'to'),
   changes: z
     .array(
       z.looseObject({
@@ -47,7 +47,7 @@ export const ReviewModel = model('Review', 'What a promotion or a judgment chang
       stage: z.string(),
       pipeline: z.string(),
       name: z.string(),
-      ...maybeTexts('instructions', 'user'),
+      ...nullableTexts('instructions', 'user'),
       inputs: TextList,
       roles: TextList,
       sinceMs: moment,
@@ -61,7 +61,7 @@ const EventModel = z.looseObject({
   atMs: moment,
   text: z.string(),
   state: z.enum(['good', 'failed', 'active']),
-  ...maybeTexts('environment', 'user', 'comment', 'run', 'stage', 'task', 'analysis'),
+  ...nullableTexts('environment', 'user', 'comment', 'run', 'stage', 'task', 'analysis'),
 })
 
 export const ReleaseModel = model('Release', 'A version of an application.', {

@@ -36,7 +36,7 @@ const ApiToken = z
   .meta({ id: 'ApiToken' })
 type ApiToken = z.infer<typeof ApiToken>
 
-export const IssuedToken = ApiToken.extend({
+export const IssuedApiToken = ApiToken.extend({
   token: z.string().describe('The secret. It is not shown again.'),
 }).meta({
   id: 'IssuedApiToken',
@@ -110,7 +110,7 @@ export const apiTokenOperations: Operation[] = [
     body: { schema: CreateToken, shown: CompleteToken, required: true },
     handle: create,
     success: 201,
-    answer: IssuedToken,
+    answer: IssuedApiToken,
     errors: { ...notAllowed, ...notFound, 409: 'The name is taken, or there are too many tokens.' },
   }),
   token.get(
@@ -144,7 +144,7 @@ export const apiTokenOperations: Operation[] = [
       'Gives a token another secret; the former one is accepted a while longer. A token may rotate itself, which does not extend its lifetime.',
     body: { schema: RotateToken, required: false },
     handle: rotate,
-    answer: IssuedToken,
+    answer: IssuedApiToken,
   }),
   token.remove('revokeApiTokenUsingDELETE', '/auth/apiTokens/{id}', 'Revoke an API token', {
     demands: open('caller only'),
@@ -182,7 +182,7 @@ async function listVisible(request: OperationRequest, platform: Platform): Promi
 async function create(
   request: OperationRequest,
   platform: Platform,
-): Promise<z.infer<typeof IssuedToken>> {
+): Promise<z.infer<typeof IssuedApiToken>> {
   const tokens = tokensOf(platform)
   const caller = callerOf(request)
   const wanted = request.body as CreateToken
@@ -279,7 +279,7 @@ async function eligibleAccounts(request: OperationRequest) {
 async function rotate(
   request: OperationRequest,
   platform: Platform,
-): Promise<z.infer<typeof IssuedToken>> {
+): Promise<z.infer<typeof IssuedApiToken>> {
   const { token, tokens, by } = await findManaged(request, platform)
   const { overlapSeconds } = (request.body ?? {}) as z.infer<typeof RotateToken>
   const overlapMs = typeof overlapSeconds === 'number' ? overlapSeconds * 1000 : undefined
@@ -327,7 +327,7 @@ function checkOperations(
 }
 
 /** Includes the secret, for the one answer that shows it. */
-export function toIssuedToken({ token, text }: Issued): z.infer<typeof IssuedToken> {
+export function toIssuedToken({ token, text }: Issued): z.infer<typeof IssuedApiToken> {
   return { ...toToken(token), token: text }
 }
 

@@ -111,7 +111,7 @@ async function listReadable(
   return keptLists.of(list, view, filter) as readonly CachedAttributes[]
 }
 
-/** Leaves out accounts that the caller may not read. Thousands of applications name the same few, so each is judged once. */
+/** Leaves out accounts that the caller may not read. Thousands of applications name the same few, so each is checked once. */
 async function createAccountReduction(
   request: OperationRequest,
   platform: Platform,

@@ -3,10 +3,10 @@
 import { GatewayError } from '@fairlead/base/errors.ts'
 import {
   alike,
-  maybeTexts,
   millisecondsModel,
   model,
   nonEmpty,
+  nullableTexts,
   TextList,
 } from '@fairlead/base/json/schemas.ts'
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
@@ -19,7 +19,7 @@ import {
   figuresOf,
   productionOf,
 } from '@fairlead/model/environments/delivery.ts'
-import { labelOf } from '@fairlead/model/environments/images.ts'
+import { imageLabelOf } from '@fairlead/model/environments/images.ts'
 import { z } from 'zod'
 import { createAccountFilter } from '../access/application-access.ts'
 import { get, polledByUsers } from '../declare.ts'
@@ -52,7 +52,7 @@ const words = {
 const medianMs = z.int().nullable().describe('Milliseconds; null where nothing was measured.')
 
 const ChangeModel = model('DeliveryChange', 'A run that has deployed to the environment.', {
-  run: z.looseObject({ id: z.string(), pipeline: z.string(), ...maybeTexts('user') }),
+  run: z.looseObject({ id: z.string(), pipeline: z.string(), ...nullableTexts('user') }),
   atMs: count.describe('Its end, in milliseconds since the epoch.'),
   kind: z
     .enum(['deployment', 'restoration'])
@@ -237,5 +237,5 @@ function formatSpan(ms: number): string {
 }
 
 function toAnswer(change: Change): JsonObject {
-  return definedOf({ ...change, labels: change.images.map(labelOf) })
+  return definedOf({ ...change, labels: change.images.map(imageLabelOf) })
 }

@@ -10,7 +10,7 @@ import { open } from '../demands.ts'
 import { parseMoment } from '../moment.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { IssuedToken, mayMintTokens, toIssuedToken } from './api-tokens.ts'
+import { IssuedApiToken, mayMintTokens, toIssuedToken } from './api-tokens.ts'
 
 const dayMs = 86_400_000
 const intervalSeconds = 2
@@ -54,7 +54,7 @@ export const deviceLoginOperations: Operation[] = [
       'The API token of a confirmed login, once; 202 until it is confirmed. Needs no login but the code of the device.',
     body: { schema: TakeDeviceToken, required: true },
     handle: take,
-    answer: IssuedToken,
+    answer: IssuedApiToken,
     errors: { 404: 'The code has expired, was rejected or was used already.' },
   }),
   get('showDeviceLogin', '/auth/device', 'Show a login to confirm', {

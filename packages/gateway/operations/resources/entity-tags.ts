@@ -74,7 +74,7 @@ async function addTags(request: OperationRequest, platform: Platform): Promise<u
 
 /**
  * An entity without tags is a 404 of the infrastructure service, and no task. Tags of no entity belong to no application that could be
- * judged.
+ * checked.
  *
  * @throws {GatewayError} NOT_FOUND
  */

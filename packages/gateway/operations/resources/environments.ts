@@ -220,7 +220,7 @@ function createWarnings(
   }
 }
 
-/** A service that is switched off, does not know the path or refuses it has no part; others that fail are noted. */
+/** Undefined where a service is switched off, does not know the path or refuses it; other failures are noted. */
 function createAsk(request: OperationRequest, missing: Set<ServiceName>): Ask {
   return async (service, call) => {
     try {
@@ -356,7 +356,7 @@ function hasDeployed(
   return isThere && versions.some(({ image }) => deployment.images.includes(image))
 }
 
-/** The last one there, while what it left no longer serves. */
+/** The last rollback there, while the version that it left no longer serves. */
 function rollbackOf(
   { environment, running }: EnvironmentState,
   { rollbacks }: ServiceFindings,

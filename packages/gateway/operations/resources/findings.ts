@@ -4,7 +4,7 @@ import { AnyObject, flagModel, model } from '@fairlead/base/json/schemas.ts'
 import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { toHeaderText } from '@fairlead/base/net/header-text.ts'
-import { Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
+import { PipelineModel } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
 import { get, post } from '../declare.ts'
 import { readsApplication, writesApplication } from '../demands.ts'
@@ -69,9 +69,9 @@ export const findingOperations: Operation[] = [
     changesNothing: true,
     description:
       'The findings that a save of the pipeline in this application would name. Nothing is stored. Beside an external engine the list is empty.',
-    body: { schema: AnyObject, shown: Pipeline, required: true },
+    body: { schema: AnyObject, shown: PipelineModel, required: true },
     handle: (request, platform) =>
-      judge(request, platform, 'pipeline', {
+      checkDocument(request, platform, 'pipeline', {
         ...(request.body as JsonObject),
         application: request.path['application'],
       }),
@@ -94,7 +94,7 @@ const serviceOf = {
 
 type Kind = keyof typeof serviceOf
 
-async function judge(
+async function checkDocument(
   request: OperationRequest,
   { upstreams }: Platform,
   kind: Kind,
@@ -107,7 +107,7 @@ async function judge(
 }
 
 /** Documents that one request saves. */
-const mostJudged = 100
+const mostChecked = 100
 
 /** @param answer To the request that has saved the document */
 export function withFindings(
@@ -141,8 +141,8 @@ export async function withFindingsOf(
   },
 ): Promise<unknown> {
   const findings: DocumentFinding[] = []
-  for (const { kind, document } of saved.slice(0, mostJudged)) {
-    const found = await judge(request, platform, kind, document).catch(() => [])
+  for (const { kind, document } of saved.slice(0, mostChecked)) {
+    const found = await checkDocument(request, platform, kind, document).catch(() => [])
     const name = saved.length > 1 ? `${objectOf(document)['name'] ?? kind}: ` : ''
     for (const finding of found as DocumentFinding[])
       findings.push({ ...finding, place: name + finding.place })

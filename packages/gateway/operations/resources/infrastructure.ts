@@ -7,10 +7,10 @@ import {
   described,
   flagModel,
   integer,
-  list,
   maybeText,
   nonEmptyList,
   TextList,
+  textList,
   textModel,
 } from '@fairlead/base/json/schemas.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
@@ -125,8 +125,8 @@ export const infrastructureOperations: Operation[] = [
     demands: filteredBy('application'),
     description: 'Server groups of several applications, or those with the given ids.',
     query: {
-      applications: list.optional(),
-      ids: list.optional().describe('Each `account:region:name`.'),
+      applications: textList.optional(),
+      ids: textList.optional().describe('Each `account:region:name`.'),
       cloudProvider: maybeText,
     },
     handle: findServerGroups,

@@ -6,11 +6,11 @@ import {
   described,
   flagModel,
   integer,
-  list,
   maybeText,
-  maybeTexts,
   model,
   nothing,
+  nullableTexts,
+  textList,
   textModel,
 } from '@fairlead/base/json/schemas.ts'
 import { formatYaml } from '@fairlead/base/json/yaml.ts'
@@ -53,7 +53,7 @@ const GraphqlAnswer = model('GraphqlAnswer', {
 })
 
 const DeliveryConfig = model('DeliveryConfig', {
-  ...maybeTexts('name', 'application', 'serviceAccount'),
+  ...nullableTexts('name', 'application', 'serviceAccount'),
   artifacts: z.array(AnyObject).nullish(),
   environments: z.array(AnyObject).nullish(),
 })
@@ -165,7 +165,7 @@ export const managedApplicationOperations: Operation[] = ofOptionalService('keel
     {
       query: {
         includeDetails: flagModel.default(false),
-        entities: list.default(['resources']),
+        entities: textList.default(['resources']),
         maxArtifactVersions: integer.optional(),
       },
       whenDisabled: { hasManagedResources: false, resources: [] },

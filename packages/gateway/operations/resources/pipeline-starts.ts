@@ -15,7 +15,7 @@ import {
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
 import { createUlid } from '@fairlead/base/storage/ulid.ts'
-import { Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
+import { PipelineModel } from '@fairlead/model/environments/pipeline-models.ts'
 import {
   describeOtherValues,
   describeParameterProblem,
@@ -85,7 +85,7 @@ export const pipelineStartOperations: Operation[] = [
   start.post('startUsingPOST', '/pipelines/start', 'Start a given definition', {
     demands: startsGiven,
     description: `Starts a pipeline from the complete definition in the body, its trigger included.${orPlan}`,
-    body: { schema: AnyObject, shown: Pipeline, required: true },
+    body: { schema: AnyObject, shown: PipelineModel, required: true },
     handle: startGiven,
     errors: { 403: startErrors[403] },
   }),

@@ -14,7 +14,7 @@ import {
 } from '@fairlead/base/json/schemas.ts'
 import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
-import { DefinitionMove, Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
+import { DefinitionMove, PipelineModel } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
 import { checkDone, misfit, noPage } from '../../upstreams/answer-form.ts'
 import { findByName, findDefinition, listDefinitions } from '../access/find-definition.ts'
@@ -85,7 +85,7 @@ export const pipelineOperations: Operation[] = [
         path: '/pipelines/{application}',
         constants: { refresh: 'true' },
       },
-      answer: z.array(Pipeline),
+      answer: z.array(PipelineModel),
     },
   ),
   core.get(
@@ -102,7 +102,7 @@ export const pipelineOperations: Operation[] = [
           request.path['application'] as string,
           request.path['pipelineName'] as string,
         ),
-      answer: Pipeline,
+      answer: PipelineModel,
       errors: { 404: 'No definition has that name or id.' },
     },
   ),
@@ -115,17 +115,17 @@ export const pipelineOperations: Operation[] = [
         .describe('Refuse when the stored definition is newer than the one sent.'),
       ...findingsQuery,
     },
-    body: { schema: Definition, shown: Pipeline, required: true },
+    body: { schema: Definition, shown: PipelineModel, required: true },
     handle: saveDefinition,
     answer: Saved.optional(),
   }),
   core.put('updatePipelineUsingPUT', '/pipelines/{id}', 'Update a pipeline', {
     demands: writesDefinitions,
     description: `Updates a pipeline definition, including its name, and returns the stored one.${andWarnings}`,
-    body: { schema: Definition, shown: Pipeline, required: true },
+    body: { schema: Definition, shown: PipelineModel, required: true },
     query: findingsQuery,
     handle: updateDefinition,
-    answer: z.union([Pipeline, Saved]).optional(),
+    answer: z.union([PipelineModel, Saved]).optional(),
     errors: { 400: `${taskFailed[400]} Or the body has another id than the path.` },
   }),
   put('releasePipeline', '/pipelines/{id}/release', 'Release held parts of a pipeline', {
@@ -159,7 +159,7 @@ export const pipelineOperations: Operation[] = [
     demands: filteredBy('application'),
     description: 'Pipeline definitions of all applications that the caller may read.',
     forward: 'front50 /pipelines',
-    answer: z.array(Pipeline),
+    answer: z.array(PipelineModel),
   }),
   get(
     'getPipelineConfigHistoryUsingGET',
@@ -173,7 +173,7 @@ export const pipelineOperations: Operation[] = [
       forward: 'front50 /pipelines/{pipelineConfigId}/history',
       // Asked for one revision, the store says 404 where it otherwise lists none; Terraform takes the empty list for "gone".
       on404: { answer: [] },
-      answer: z.array(Pipeline),
+      answer: z.array(PipelineModel),
     },
   ),
   get(
@@ -194,7 +194,7 @@ export const pipelineOperations: Operation[] = [
       'Saves many pipeline definitions at once, and reports which of them were rejected.' +
       andWarnings,
     query: { application: textModel.default('bulk_save_placeholder_app'), ...findingsQuery },
-    body: { schema: ObjectList, shown: z.array(Pipeline), required: true },
+    body: { schema: ObjectList, shown: z.array(PipelineModel), required: true },
     handle: savePipelines,
     answer: z.union([BulkSaveResult, Saved]),
     errors: taskUnfinished,

@@ -10,7 +10,7 @@ import {
   placeOfStage,
   rollbackTypes,
 } from '@fairlead/model/environments/delivery.ts'
-import { labelOf } from '@fairlead/model/environments/images.ts'
+import { imageLabelOf } from '@fairlead/model/environments/images.ts'
 import {
   deploymentOf,
   type Run,
@@ -57,13 +57,15 @@ async function getRelease(request: OperationRequest, platform: Platform): Promis
   const wanted = version.toLowerCase()
   const isOf = (sha: string | undefined) => wanted.length >= 7 && sha?.startsWith(wanted) === true
   const isMeant = ({ version: label, commit, images }: Release) =>
-    label === version || images.some((image) => labelOf(image) === version) || isOf(commit?.sha)
+    label === version ||
+    images.some((image) => imageLabelOf(image) === version) ||
+    isOf(commit?.sha)
   const found = await load(request, platform, { size: mostOfOne, text: version })
   const named = releasesOf(found).find(isMeant)
   // Runs that have built it know the commit, those that deploy it the image.
   const serving = found.places.flatMap(({ running }) => running.versions)
   const labels = [
-    ...(named?.images.map(labelOf) ?? []),
+    ...(named?.images.map(imageLabelOf) ?? []),
     ...serving.flatMap(({ label, commit }) => (isOf(commit?.sha) ? [label] : [])),
   ]
   const other = [...labels, named?.commit?.sha].find(
@@ -190,7 +192,7 @@ function toRelease(
       .map(({ image: _image, ...event }) => event),
   ]
   return {
-    version: image === undefined ? key.slice(0, 8) : labelOf(image),
+    version: image === undefined ? key.slice(0, 8) : imageLabelOf(image),
     images,
     serves: places.filter(isHere).map(({ environment }) => environment.name),
     events: events.toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0)),
@@ -255,7 +257,7 @@ function eventsOf(
         },
       ]
     }
-    if (type === 'manualJudgment') return [judged(stage, base)]
+    if (type === 'manualJudgment') return [judgmentOf(stage, base)]
     if (context.analysis !== undefined && context.canaryScore !== undefined && isTried)
       return [
         {
@@ -269,7 +271,7 @@ function eventsOf(
   })
 }
 
-function judged(
+function judgmentOf(
   { name, status, context }: RunStage,
   base: Pick<ReleaseEvent, 'state'>,
 ): ReleaseEvent {
@@ -321,7 +323,7 @@ function rollbacksIn(run: Run, places: readonly EnvironmentState[]): Back[] {
               ...base,
               image: from,
               state: 'failed' as const,
-              text: `rolled back in ${environment}${to === undefined ? '' : ` to ${labelOf(to)}`}`,
+              text: `rolled back in ${environment}${to === undefined ? '' : ` to ${imageLabelOf(to)}`}`,
             },
           ]),
       ...(to === undefined

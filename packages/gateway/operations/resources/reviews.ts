@@ -11,7 +11,7 @@ import {
   placeOfStage,
   targetsOfStage,
 } from '@fairlead/model/environments/delivery.ts'
-import { imagesIn, labelOf, repositoryOf } from '@fairlead/model/environments/images.ts'
+import { imageLabelOf, imagesIn, repositoryOf } from '@fairlead/model/environments/images.ts'
 import { type Run, type RunStage, sourceOf, toRun } from '@fairlead/model/environments/pipelines.ts'
 import type { Version } from '@fairlead/model/environments/running.ts'
 import { get, polledByUsers } from '../declare.ts'
@@ -285,7 +285,7 @@ async function pipelineAfter(run: Run, judgment: RunStage, known: Known): Promis
     environment: place.environment.name,
     image: repositoryOf(image),
     from: runningThere(place, image)?.label ?? null,
-    to: labelOf(image),
+    to: imageLabelOf(image),
   }))
   const [first] = certain
   const target = first && runningThere(first.place, first.image)
@@ -429,5 +429,5 @@ function runningThere({ running }: EnvironmentState, image: string): Version | u
 }
 
 function toVersion(image: string, run: Run): Version {
-  return { image, label: labelOf(image), ...definedOf(sourceOf(run)) }
+  return { image, label: imageLabelOf(image), ...definedOf(sourceOf(run)) }
 }

@@ -4,7 +4,7 @@ import { GatewayError } from '@fairlead/base/errors.ts'
 import { AnyObject, integer, nothing } from '@fairlead/base/json/schemas.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
-import { DefinitionMove, Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
+import { DefinitionMove, PipelineModel } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
 import { get, operationsWith } from '../declare.ts'
 import {
@@ -30,7 +30,7 @@ export const strategyOperations: Operation[] = [
     'List strategies of an application',
     {
       forward: 'front50 /strategies/{application}',
-      answer: z.array(Pipeline),
+      answer: z.array(PipelineModel),
     },
   ),
   ofApplication.get(
@@ -41,7 +41,7 @@ export const strategyOperations: Operation[] = [
       description: 'One deployment strategy, by its exact name.',
       forward: 'front50 /strategies/{application}',
       pick: pickStrategy,
-      answer: Pipeline,
+      answer: PipelineModel,
       errors: { 404: 'The application has no strategy of that name.' },
     },
   ),
@@ -49,7 +49,7 @@ export const strategyOperations: Operation[] = [
     demands: filteredBy('application'),
     description: 'Deployment strategies of all applications that the caller may read.',
     forward: 'front50 /strategies',
-    answer: z.array(Pipeline),
+    answer: z.array(PipelineModel),
   }),
   get(
     'getStrategyConfigHistoryUsingGET',
@@ -62,14 +62,14 @@ export const strategyOperations: Operation[] = [
       query: { limit: integer.default(20) },
       forward: 'front50 /strategies/{strategyConfigId}/history',
       on404: { answer: [] },
-      answer: z.array(Pipeline),
+      answer: z.array(PipelineModel),
     },
   ),
   change.post('saveStrategyUsingPOST', '/strategies', 'Save a strategy', {
     demands: writesDefinitions,
     description: `Creates a deployment strategy, or replaces the one with the same id.${andWarnings}`,
     query: findingsQuery,
-    body: { schema: AnyObject, shown: Pipeline, required: true },
+    body: { schema: AnyObject, shown: PipelineModel, required: true },
     handle: (request, platform) => save(request, platform, 'POST', '/strategies'),
     answer: Saved.optional(),
   }),
@@ -82,10 +82,10 @@ export const strategyOperations: Operation[] = [
     demands: writesDefinitions,
     description: andWarnings.trim(),
     query: findingsQuery,
-    body: { schema: AnyObject, shown: Pipeline, required: true },
+    body: { schema: AnyObject, shown: PipelineModel, required: true },
     handle: (request, platform) =>
       save(request, platform, 'PUT', pathTo`/strategies/${request.path['id'] ?? ''}`),
-    answer: z.union([Pipeline, Saved]),
+    answer: z.union([PipelineModel, Saved]),
   }),
   change.remove(
     'deleteStrategyUsingDELETE',

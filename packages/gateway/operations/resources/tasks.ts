@@ -100,7 +100,7 @@ export const taskOperations: Operation[] = [
         'Why a task would be rejected and what it would do, as things are now: stage types, fields, accounts, the requirements of its ' +
         'operations, traffic guards. Nothing is stored and nothing changes. With an external Orca, Fairlead judges the rights and the form alone.',
       body: { schema: AnyObject, shown: TaskRequest, required: true },
-      handle: (request, platform) => judge(request, platform, taskOfPath(request)),
+      handle: (request, platform) => previewTask(request, platform, taskOfPath(request)),
       answer: TaskJudgement,
     },
   ),
@@ -193,7 +193,7 @@ async function submit(
   given: JsonObject,
 ): Promise<unknown> {
   const { plan, body: task } = startModeOf(given)
-  if (plan) return judge(request, platform, task)
+  if (plan) return previewTask(request, platform, task)
   for (const name of applicationsCreatedBy(task)) await checkNewName(request, platform, name)
   const body = withDisplayedUser(request, task)
   const answer = await request.json('orca', {
@@ -229,14 +229,14 @@ function savedBy({ job }: JsonObject): SavedDocument[] {
   )
 }
 
-async function judge(
+async function previewTask(
   request: OperationRequest,
   platform: Platform,
   task: JsonObject,
 ): Promise<JsonObject> {
   const objection = await nameObjection(request, platform, task)
   if (objection !== undefined) return refusedHere(platform, objection)
-  if (!platform.upstreams.traitsOf('orca').previewsTasks) return judgeForm(task)
+  if (!platform.upstreams.traitsOf('orca').previewsTasks) return checkForm(task)
   const answer = await request.json('orca', {
     method: 'POST',
     path: '/ops/judge',
@@ -265,7 +265,7 @@ function refusedHere({ upstreams }: Platform, message: string): JsonObject {
   return { engine, decision: 'refused', objections: [{ message }], open: [], effects: [] }
 }
 
-function judgeForm(task: JsonObject): JsonObject {
+function checkForm(task: JsonObject): JsonObject {
   const { error } = TaskRequest.safeParse(task)
   const objections =
     error?.issues.map((issue) => ({

@@ -4,15 +4,15 @@ import { GatewayError } from '@fairlead/base/errors.ts'
 import {
   AnyObject,
   flagModel,
-  list,
   maybeText,
   nonEmpty,
   Ref,
   submitted,
+  textList,
   textModel,
 } from '@fairlead/base/json/schemas.ts'
 import { textsOf } from '@fairlead/base/json/values.ts'
-import { Pipeline, PipelineTemplate } from '@fairlead/model/environments/pipeline-models.ts'
+import { PipelineModel, PipelineTemplate } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
 import { get, operationsWith, post, remove } from '../declare.ts'
 import {
@@ -44,13 +44,15 @@ const Dependents = z.array(
   z.object({ application: z.unknown(), pipelineConfigId: z.unknown(), pipelineName: z.unknown() }),
 )
 
-const PlannedPipeline = Pipeline.partial().meta({
+const PlannedPipeline = PipelineModel.partial().meta({
   id: 'PlannedPipeline',
   description: 'The definition that would run.',
 })
 
 const templateBody = { schema: PipelineTemplate, required: true }
-const scopes = list.optional().describe('Applications, or `global`; all templates unless given.')
+const scopes = textList
+  .optional()
+  .describe('Applications, or `global`; all templates unless given.')
 const tag = maybeText.describe('latest, stable, unstable, experimental, test or canary.')
 const digest = maybeText.describe('SHA-256 of one saved state; not together with `tag`.')
 const skipPlanDependents = flagModel

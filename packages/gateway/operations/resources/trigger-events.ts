@@ -6,9 +6,9 @@ import {
   AnyObject,
   countModel,
   maybeText,
-  maybeTexts,
   millisecondsModel,
   model,
+  nullableTexts,
   textModel,
 } from '@fairlead/base/json/schemas.ts'
 import { isObject, parseObject, textOf } from '@fairlead/base/json/values.ts'
@@ -142,7 +142,7 @@ const WebhookAnswer = model('WebhookAnswer', {
 
 const PreconfiguredStage = model('PreconfiguredStage', {
   type: z.string(),
-  ...maybeTexts('label', 'description'),
+  ...nullableTexts('label', 'description'),
   waitForCompletion: z.boolean().nullish(),
   noUserConfigurableFields: z.boolean().nullish(),
   parameters: z.array(AnyObject).nullish(),

@@ -129,7 +129,7 @@ function stream(exchange: OperationExchange, { service, call }: FilteredCall): v
   })
 }
 
-/** The service judges a condition on what is passed on as it is. */
+/** The service checks a condition on what is passed on as it is. */
 function withCondition(
   { request: { headers, method } }: OperationExchange,
   call: UpstreamCall,

@@ -1,6 +1,6 @@
 /** Error answers of the API document, from the table of error codes. */
 
-import { type ErrorCode, type ErrorShape, errorCodes, shapeOf } from '@fairlead/base/errors.ts'
+import { type ErrorCode, type ErrorShape, errorCodes, errorShapeOf } from '@fairlead/base/errors.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { z } from 'zod'
 import type { Operation } from '../operation.ts'
@@ -110,7 +110,7 @@ function contentOf(status: number, schemas: ApiSchemas): JsonObject {
   const codes = (Object.keys(errorCodes) as ErrorCode[]).filter(
     (code) => errorCodes[code].status === status && !beforeOperations.has(code),
   )
-  const shapes = new Set<ErrorShape>(codes.length === 0 ? ['error'] : codes.map(shapeOf))
+  const shapes = new Set<ErrorShape>(codes.length === 0 ? ['error'] : codes.map(errorShapeOf))
   const json = [...shapes]
     .filter((shape) => shape !== 'problem')
     .map((shape) => schemas.get('output', `error ${shape}`))

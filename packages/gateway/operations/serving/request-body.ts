@@ -3,14 +3,14 @@
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { codingOf } from '@fairlead/base/json/bodies/content-coding.ts'
 import type { ReadDocument } from '@fairlead/base/json/bodies/documents-aside.ts'
-import type { BodyBounds } from '@fairlead/base/json/bodies/json-judge.ts'
+import type { BodyBounds } from '@fairlead/base/json/bodies/json-checker.ts'
 import {
   bodyTypeOf,
   hasBody,
   passBody,
   readBody,
   readBytes,
-  readJudgedBytes,
+  readCheckedBytes,
   streamBody,
   unsupported,
 } from '@fairlead/base/json/bodies/read-body.ts'
@@ -28,7 +28,7 @@ export async function readDeclaredBody(
   const rule = operation.body
   const bounds = boundsFor(exchange)
   if (rule?.raw) {
-    const bytes = await (rule.mediaType === undefined ? readJudgedBytes : readBytes)(
+    const bytes = await (rule.mediaType === undefined ? readCheckedBytes : readBytes)(
       request.raw,
       bounds,
     )

@@ -152,7 +152,7 @@ export async function answerValue(
   return sendValue(request, reply, value.status, value.body)
 }
 
-/** Opens an event stream, and judges again while it is open. The credentials may have ended, or the rights changed. */
+/** Opens an event stream, and checks again while it is open. The credentials may have ended, or the rights changed. */
 async function listen(exchange: OperationExchange, { subject }: LiveAnswer): Promise<unknown> {
   const { operation, request, reply, platform, guard, parts } = exchange
   const { state, headers } = request
@@ -168,7 +168,7 @@ async function listen(exchange: OperationExchange, { subject }: LiveAnswer): Pro
         ? `user ${toUserKey(state.user.username)}`
         : state.clientAddress,
     identity: callerIdentityOf(state, headers),
-    judge: async () => {
+    checkRights: async () => {
       if (!(await platform.login.stillCounts(state)))
         throw new GatewayError('LOGIN_REQUIRED', 'The login has ended.')
       await guard.check(operation, exchange)

@@ -15,10 +15,10 @@ import {
   type DeleteOptions,
   type KindName,
   type ListQuery,
-  type LogQuery,
   type ObjectPlace,
   objectPath,
   type PatchOptions,
+  type PodLogQuery,
   type WriteOptions,
 } from './cluster-api.ts'
 import { SharedConnections } from './connections.ts'
@@ -178,7 +178,7 @@ export class KubeClient implements ClusterApi, WatchSource {
 
   async log(
     { namespace, name }: { readonly namespace: string; readonly name: string },
-    query: LogQuery,
+    query: PodLogQuery,
   ): Promise<string> {
     const path = objectPath(
       { resource: podResource, namespace, name, subresource: 'log' },

@@ -70,7 +70,7 @@ export interface DeleteOptions {
   readonly uid?: string | undefined
 }
 
-export interface LogQuery {
+export interface PodLogQuery {
   readonly container: string
   readonly previous?: boolean
   readonly tailLines?: number
@@ -99,7 +99,10 @@ export interface ClusterApi {
   patch(place: ObjectPlace, body: unknown, options: PatchOptions): Promise<KubeObject>
   /** @returns false where there is no such object */
   remove(place: ObjectPlace, options: DeleteOptions): Promise<boolean>
-  log(pod: { readonly namespace: string; readonly name: string }, query: LogQuery): Promise<string>
+  log(
+    pod: { readonly namespace: string; readonly name: string },
+    query: PodLogQuery,
+  ): Promise<string>
   /** A program in a container. */
   exec(
     pod: { readonly namespace: string; readonly name: string },

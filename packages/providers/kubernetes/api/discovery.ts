@@ -2,7 +2,7 @@
 import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
 import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, textOf, textsOf } from '@fairlead/base/json/values.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import { isBuiltInGroup } from '../kinds.ts'
 import { type ApiError, isApiError } from './api-error.ts'
 import type { ApiResource, KindName } from './cluster-api.ts'
@@ -177,7 +177,7 @@ class DiscoveryReader {
     const document = toRoot(await this.#document(root))
     if (document.kind === 'APIGroupDiscoveryList') return this.#aggregated(document)
     const groupVersions = root === '/api' ? document.versions : groupVersionsOf(document)
-    const line = new WorkLine(readers)
+    const line = new ConcurrencyLimit(readers)
     const found = groupVersions.map((groupVersion) => line.run(() => this.#one(root, groupVersion)))
     return (await Promise.all(found)).flat()
   }

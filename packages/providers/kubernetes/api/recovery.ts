@@ -1,7 +1,7 @@
 /** How the watches of one cluster come back after a loss: one goes ahead, the others follow, and not all at once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backOffMs } from '@fairlead/base/concurrency/back-off.ts'
-import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 
 export interface RecoveryLimits {
   /** Pauses between attempts to reach the cluster again. */
@@ -35,7 +35,7 @@ export class Recovery {
   #waiting: Go[] = []
   #timer: NodeJS.Timeout | undefined
   /** Lists of watches. */
-  readonly lists = new WorkLine(maxLists)
+  readonly lists = new ConcurrencyLimit(maxLists)
   /** Requests that followed a loss, of the last window. */
   #sentAtMs: number[] = []
 

@@ -13,15 +13,15 @@ import { toAutoscaler } from '../objects/workload.ts'
 import {
   awaited,
   byCondition,
-  conditionOf,
   conditionsIn,
   type HealthCondition,
   type HealthContext,
-  type Outcome,
+  type HealthOutcome,
+  type HealthSubject,
+  healthConditionOf,
   outcome,
-  type Subject,
   trueCondition,
-} from './verdict.ts'
+} from './result.ts'
 import {
   cronJob,
   daemonSet,
@@ -33,7 +33,7 @@ import {
   statefulSet,
 } from './workloads.ts'
 
-export type KindRule = (subject: Subject, context: HealthContext) => Outcome | undefined
+export type KindRule = (subject: HealthSubject, context: HealthContext) => HealthOutcome | undefined
 
 /** By group and kind. */
 export const builtInRules: Readonly<Record<string, KindRule>> = {
@@ -79,7 +79,7 @@ function addresses(status: JsonObject): JsonObject[] {
   return objectsOf(fieldAt(status, 'loadBalancer', 'ingress'))
 }
 
-function service(subject: Subject, context: HealthContext): Outcome {
+function service(subject: HealthSubject, context: HealthContext): HealthOutcome {
   if (subject.spec['type'] !== 'LoadBalancer') return outcome('healthy', 'The service is set up.')
   const found = addresses(subject.status)
   const problem = found
@@ -98,7 +98,7 @@ function service(subject: Subject, context: HealthContext): Outcome {
   })
 }
 
-function ingress(subject: Subject, context: HealthContext): Outcome {
+function ingress(subject: HealthSubject, context: HealthContext): HealthOutcome {
   const [first] = addresses(subject.status)
   if (first !== undefined)
     return outcome('healthy', `Its address is ${textOf(first['ip']) ?? textOf(first['hostname'])}.`)
@@ -109,7 +109,10 @@ function ingress(subject: Subject, context: HealthContext): Outcome {
   })
 }
 
-function claim({ status, spec, ...rest }: Subject, { storageClass }: HealthContext): Outcome {
+function claim(
+  { status, spec, ...rest }: HealthSubject,
+  { storageClass }: HealthContext,
+): HealthOutcome {
   const subject = { status, spec, ...rest }
   const phase = textOf(status['phase'])
   if (phase === 'Lost') return outcome('failed', 'Its volume is lost.', { reason: 'Lost' })
@@ -144,7 +147,7 @@ function claim({ status, spec, ...rest }: Subject, { storageClass }: HealthConte
 const conditionsAnnotation = 'autoscaling.alpha.kubernetes.io/conditions'
 const metricReasons = /^(?:FailedGet.*|FailedComputeMetricsReplicas)$/
 
-function autoscaler(subject: Subject, context: HealthContext): Outcome {
+function autoscaler(subject: HealthSubject, context: HealthContext): HealthOutcome {
   const { object } = subject
   const annotated = parseIfJson(annotationOf(object, conditionsAnnotation) ?? '[]')
   const conditions =
@@ -178,7 +181,7 @@ function autoscaler(subject: Subject, context: HealthContext): Outcome {
   )
 }
 
-function quota({ spec, status }: Subject): Outcome {
+function quota({ spec, status }: HealthSubject): HealthOutcome {
   const [wanted, hard, used] = [spec['hard'], status['hard'], status['used']].map(objectOf)
   if (!isDeepStrictEqual(wanted, hard))
     return outcome('progressing', 'The quota has not been counted yet.')
@@ -194,10 +197,10 @@ function quota({ spec, status }: Subject): Outcome {
 
 /** The first of the conditions of parts that is false. */
 function refused(
-  subject: Subject,
+  subject: HealthSubject,
   parts: readonly JsonObject[],
   nameOf: (part: JsonObject) => string,
-): Outcome | undefined {
+): HealthOutcome | undefined {
   for (const part of parts) {
     for (const condition of conditionsIn(part, subject.object)) {
       if (condition.status === 'False' && /^(?:Accepted|ResolvedRefs)$/.test(condition.type)) {
@@ -209,15 +212,15 @@ function refused(
   return undefined
 }
 
-function gatewayClass(subject: Subject, context: HealthContext): Outcome {
-  const accepted = conditionOf(subject, 'Accepted')
+function gatewayClass(subject: HealthSubject, context: HealthContext): HealthOutcome {
+  const accepted = healthConditionOf(subject, 'Accepted')
   if (accepted?.status === 'True') return byCondition('healthy', accepted)
   if (accepted?.status === 'False') return byCondition('failed', accepted)
   return unaccepted(subject, context)
 }
 
 /** The API server itself writes the first conditions, `Unknown` and `Pending`. */
-function unaccepted(subject: Subject, context: HealthContext): Outcome {
+function unaccepted(subject: HealthSubject, context: HealthContext): HealthOutcome {
   return awaited(subject, context, {
     limitMs: context.unattendedMs,
     waits: 'No controller has accepted it yet.',
@@ -225,15 +228,15 @@ function unaccepted(subject: Subject, context: HealthContext): Outcome {
   })
 }
 
-function gateway(subject: Subject, context: HealthContext): Outcome | undefined {
+function gateway(subject: HealthSubject, context: HealthContext): HealthOutcome | undefined {
   const bad = ['Accepted', 'ResolvedRefs']
-    .map((type) => conditionOf(subject, type))
+    .map((type) => healthConditionOf(subject, type))
     .find((condition) => condition?.status === 'False')
   if (bad !== undefined) return byCondition('failed', bad)
   const listeners = objectsOf(subject.status['listeners'])
   const failed = refused(subject, listeners, ({ name }) => `listener ${String(name)}`)
   if (failed !== undefined) return failed
-  const programmed = conditionOf(subject, 'Programmed')
+  const programmed = healthConditionOf(subject, 'Programmed')
   // Controllers answer at once that they have seen none, with the generation that the API server wrote.
   if (programmed === undefined) return undefined
   if (programmed.status === 'Unknown' && programmed.reason === 'Pending')
@@ -271,7 +274,7 @@ function isAccepted(conditions: readonly HealthCondition[]): boolean {
 }
 
 /** Objects of the Prometheus operator, which reports who uses them. */
-function bound(subject: Subject): Outcome {
+function bound(subject: HealthSubject): HealthOutcome {
   return (
     refused(subject, objectsOf(subject.status['bindings']), ({ name }) => String(name)) ??
     outcome('healthy', 'Nothing is wrong with it.')

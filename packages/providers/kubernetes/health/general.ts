@@ -8,17 +8,17 @@ import {
   ageOf,
   awaited,
   byCondition,
-  conditionOf,
+  healthConditionOf,
   type HealthContext,
-  type HealthState,
+  type ObjectState,
   isSet,
-  type Outcome,
+  type HealthOutcome,
   outcome,
-  type Subject,
-} from './verdict.ts'
+  type HealthSubject,
+} from './result.ts'
 
 /** The rules of kstatus, with a time for controllers that have not written yet. */
-export function generic(subject: Subject, context: HealthContext): Outcome {
+export function generic(subject: HealthSubject, context: HealthContext): HealthOutcome {
   const { object, status, conditions } = subject
   const first = conditions.find(
     ({ type, status: value }) => value === 'True' && (type === 'Reconciling' || type === 'Stalled'),
@@ -27,7 +27,7 @@ export function generic(subject: Subject, context: HealthContext): Outcome {
     return first.type === 'Stalled'
       ? byCondition('failed', first, { final: true })
       : byCondition('progressing', first)
-  const ready = conditionOf(subject, 'Ready')
+  const ready = healthConditionOf(subject, 'Ready')
   if (ready !== undefined) {
     if (ready.status === 'True') return byCondition('healthy', ready)
     return byCondition('progressing', ready, { isTrouble: ready.status === 'False' })
@@ -75,7 +75,7 @@ const flags = parseRule(
   'failed .status.applied=false; failed .status.valid=false; trouble .status.healthy=false; progressing .status.ready=false',
 )
 
-function usual(subject: Subject, context: HealthContext): Outcome | undefined {
+function usual(subject: HealthSubject, context: HealthContext): HealthOutcome | undefined {
   const { status } = subject
   const list = ['parents', 'ancestors'].find((name) => objectsOf(status[name]).length > 0)
   return (
@@ -94,7 +94,7 @@ const wordFields =
     ' ',
   )
 /** The first that fits counts; other words are of something that works. */
-const words: readonly (readonly [state: HealthState, word: RegExp])[] = [
+const words: readonly (readonly [state: ObjectState, word: RegExp])[] = [
   [
     'failed',
     /^(?:fail|err|invalid|fault|degraded|unhealthy|crash|reject|broken|unavail|abort|red$)/,
@@ -107,7 +107,7 @@ const words: readonly (readonly [state: HealthState, word: RegExp])[] = [
   ['healthy', /^/],
 ]
 
-function byWord({ status }: Subject): Outcome | undefined {
+function byWord({ status }: HealthSubject): HealthOutcome | undefined {
   const of = (name: string) => textOf(status[name]) ?? textOf(fieldAt(status[name], 'phase'))
   const name = wordFields.find((each) => of(each)?.trim())
   const text = name === undefined ? '' : (of(name) ?? '').trim()
@@ -120,7 +120,7 @@ function byWord({ status }: Subject): Outcome | undefined {
 }
 
 /** Of kinds that are scaled. */
-function byCount({ spec, status }: Subject): Outcome | undefined {
+function byCount({ spec, status }: HealthSubject): HealthOutcome | undefined {
   const wanted = numberOf(spec['replicas'])
   if (wanted === undefined) return undefined
   for (const name of ['readyReplicas', 'updatedReplicas', 'availableReplicas']) {

@@ -4,7 +4,7 @@ import { type JsonObject, mapLeaves, objectOf, textOf } from '@fairlead/base/jso
 import { Environment } from '@marcbachmann/cel-js'
 import { z } from 'zod'
 import type { KubeObject } from '../objects.ts'
-import { type HealthState, type Outcome, outcome } from './verdict.ts'
+import { type HealthOutcome, type ObjectState, outcome } from './result.ts'
 
 /** In the order in which they decide. */
 const states = ['failed', 'suspended', 'progressing', 'healthy'] as const
@@ -71,7 +71,7 @@ const toRuleHead = shape({ group: textOf, apiVersion: textOf, kind: textOf })
 
 type Evaluate = ReturnType<Environment['parse']>
 
-type Rule = ReadonlyMap<HealthState | 'message', Evaluate>
+type Rule = ReadonlyMap<ObjectState | 'message', Evaluate>
 
 export class OwnRules {
   /** By group and kind; a text says why a rule cannot be read. */
@@ -112,7 +112,7 @@ export class OwnRules {
   }
 
   /** Undefined: no rule is for the kind. */
-  outcomeOf(object: KubeObject, nowMs: number): Outcome | undefined {
+  outcomeOf(object: KubeObject, nowMs: number): HealthOutcome | undefined {
     const rule = this.#rules.get(`${groupOf(object.apiVersion)}/${object.kind}`)
     if (rule === undefined) return undefined
     if (typeof rule === 'string')

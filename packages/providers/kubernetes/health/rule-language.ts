@@ -13,13 +13,13 @@ import {
   byCondition,
   ended,
   type HealthCondition,
-  type HealthState,
+  type ObjectState,
   isSet,
-  type Outcome,
+  type HealthOutcome,
   outcome,
-  type Subject,
+  type HealthSubject,
   valuesAt,
-} from './verdict.ts'
+} from './result.ts'
 
 export interface RuleStep {
   readonly word: string
@@ -27,7 +27,7 @@ export interface RuleStep {
 }
 
 /** Why it holds: a condition, or a sentence; undefined: it does not. */
-type Test = (subject: Subject) => HealthCondition | string | undefined
+type Test = (subject: HealthSubject) => HealthCondition | string | undefined
 
 export function parseRule(text: string): RuleStep[] {
   return text
@@ -41,12 +41,12 @@ export function parseRule(text: string): RuleStep[] {
     })
 }
 
-export function runRule(rule: readonly RuleStep[], subject: Subject): Outcome | undefined {
+export function runRule(rule: readonly RuleStep[], subject: HealthSubject): HealthOutcome | undefined {
   let warning: string | undefined
   for (const { word, tests } of rule) {
     const found = tests.map((test) => test(subject))
     if (found.includes(undefined)) continue
-    const state = (word === 'trouble' ? 'progressing' : word.replace('!', '')) as HealthState
+    const state = (word === 'trouble' ? 'progressing' : word.replace('!', '')) as ObjectState
     // A controller that has not written anything may not be there at all.
     if (word === 'progressing' && tests.length === 0 && isSilent(subject)) return undefined
     const why = found.find((each) => typeof each === 'object') ?? found[0]
@@ -61,12 +61,12 @@ export function runRule(rule: readonly RuleStep[], subject: Subject): Outcome | 
   return undefined
 }
 
-function isSilent({ object, status }: Subject): boolean {
+function isSilent({ object, status }: HealthSubject): boolean {
   const [group = '', version] = object.apiVersion.split('/')
   return version !== undefined && !isBuiltInGroup(group) && !isSet(status)
 }
 
-function usualSentence(state: HealthState): string {
+function usualSentence(state: ObjectState): string {
   if (state === 'healthy') return 'Nothing is wrong with it.'
   return state === 'suspended' ? 'It waits for a person.' : 'No state has been reported yet.'
 }

@@ -1,6 +1,7 @@
 /** Rules of kinds whose conditions and fields say their state, as data in the language of `rule-language.ts`. */
+
+import type { HealthOutcome, HealthSubject } from './result.ts'
 import { parseRule, type RuleStep, runRule } from './rule-language.ts'
-import type { Outcome, Subject } from './verdict.ts'
 
 const ready = 'healthy Ready=True; failed Ready=False; progressing Ready=Unknown'
 const byPhase = (done: string, failed: string, others = 'progressing .status.phase') =>
@@ -306,7 +307,7 @@ const settingKinds: ReadonlySet<string> = new Set(
 )
 
 /** Undefined: no row is for the kind, or none of its tests holds. */
-export function ruledOutcome(subject: Subject): Outcome | undefined {
+export function ruledOutcome(subject: HealthSubject): HealthOutcome | undefined {
   const { apiVersion, kind } = subject.object
   const [group = '', version] = apiVersion.split('/')
   return runRule(ruleOf(version === undefined ? '' : group, kind), subject)

@@ -11,14 +11,14 @@ import { toWorkload, type Workload } from '../objects/workload.ts'
 import {
   awaited,
   byCondition,
-  conditionOf,
   ended,
   type HealthContext,
-  type Outcome,
+  type HealthOutcome,
+  type HealthSubject,
+  healthConditionOf,
   outcome,
-  type Subject,
   trueCondition,
-} from './verdict.ts'
+} from './result.ts'
 
 const serving = { isAvailable: true } as const
 
@@ -39,28 +39,28 @@ function surplus(count: number, of: string): string | undefined {
 }
 
 /** What keeps the API server from creating pods. */
-function refusal(subject: Subject): Outcome | undefined {
+function refusal(subject: HealthSubject): HealthOutcome | undefined {
   const failure = trueCondition(subject, 'ReplicaFailure')
   return failure && byCondition('progressing', failure, { isTrouble: true })
 }
 
-function ready(count: number, more: string | undefined = undefined): Outcome {
+function ready(count: number, more: string | undefined = undefined): HealthOutcome {
   const sentence = `${count === 0 ? 'No pods are wanted' : `${pods(count)} ${count === 1 ? 'is' : 'are'} ready`}.`
   return outcome('healthy', more === undefined ? sentence : `${sentence} ${more}`, {
     warning: more,
   })
 }
 
-export function deployment(subject: Subject): Outcome {
+export function deployment(subject: HealthSubject): HealthOutcome {
   const { spec, status } = toWorkload(subject.object)
-  const late = conditionOf(subject, 'Progressing')
+  const late = healthConditionOf(subject, 'Progressing')
   if (late?.reason === 'ProgressDeadlineExceeded')
     return byCondition('failed', late, { final: true, isAvailable: isServing(subject) })
   if (spec.paused || late?.reason === 'DeploymentPaused')
     return outcome('suspended', 'The deployment is paused.', { warning: 'It is paused.' })
   const wanted = spec.replicas ?? 1
   const { updatedReplicas: updated = 0, replicas, availableReplicas, readyReplicas } = status
-  const missing = conditionOf(subject, 'Available')
+  const missing = healthConditionOf(subject, 'Available')
   const waiting =
     shortOf(wanted, { created: replicas, updated }) ??
     surplus(replicas - Math.max(updated, wanted), 'old') ??
@@ -76,11 +76,11 @@ export function deployment(subject: Subject): Outcome {
     : ready(wanted)
 }
 
-function isServing(subject: Subject): boolean {
-  return conditionOf(subject, 'Available')?.status !== 'False'
+function isServing(subject: HealthSubject): boolean {
+  return healthConditionOf(subject, 'Available')?.status !== 'False'
 }
 
-export function replicaSet(subject: Subject): Outcome {
+export function replicaSet(subject: HealthSubject): HealthOutcome {
   const { spec, status } = toWorkload(subject.object)
   const wanted = spec.replicas ?? 1
   const waiting = shortOf(wanted, {
@@ -95,7 +95,7 @@ export function replicaSet(subject: Subject): Outcome {
   return rest === undefined ? ready(wanted) : outcome('progressing', rest, serving)
 }
 
-export function statefulSet(subject: Subject): Outcome {
+export function statefulSet(subject: HealthSubject): HealthOutcome {
   const { spec, status } = toWorkload(subject.object)
   const { replicas: wanted = 1, updateStrategy } = spec
   const { replicas, readyReplicas, currentRevision, updateRevision } = status
@@ -136,7 +136,7 @@ function revisionNote(updated: number, wanted: number): string {
   return `${updated} of ${pods(wanted)} have the new revision; delete pods to update them.`
 }
 
-export function daemonSet(subject: Subject): Outcome {
+export function daemonSet(subject: HealthSubject): HealthOutcome {
   const { spec, status } = toWorkload(subject.object)
   const { desiredNumberScheduled: wanted, updatedNumberScheduled: updated } = status
   if (wanted === undefined) return outcome('progressing', 'No status has been reported yet.')
@@ -158,7 +158,7 @@ export function daemonSet(subject: Subject): Outcome {
 
 const ownJobs = 'kubernetes.io/job-controller'
 
-export function job(subject: Subject, context: HealthContext): Outcome {
+export function job(subject: HealthSubject, context: HealthContext): HealthOutcome {
   const { status } = toWorkload(subject.object)
   const { succeeded, active } = status
   const complete = trueCondition(subject, 'Complete')
@@ -202,7 +202,7 @@ export function job(subject: Subject, context: HealthContext): Outcome {
   return outcome('progressing', `${progress}, ${failed} failed (limit ${limit}).`, serving)
 }
 
-export function cronJob(subject: Subject): Outcome {
+export function cronJob(subject: HealthSubject): HealthOutcome {
   const { spec, status } = subject
   if (spec['suspend'] === true)
     return outcome('suspended', 'The cron job is suspended.', {
@@ -223,7 +223,7 @@ export function cronJob(subject: Subject): Outcome {
 const failingWaits =
   /^(?:Err.*|.*(?:BackOff|Error)|InvalidImageName|RegistryUnavailable|SignatureValidationFailed)$/
 
-export function pod(subject: Subject): Outcome {
+export function pod(subject: HealthSubject): HealthOutcome {
   const { status } = toPod(subject.object)
   const { phase, reason, message } = status
   if (phase === 'Succeeded') return outcome('done', 'All containers ended with success.')
@@ -245,7 +245,7 @@ export function pod(subject: Subject): Outcome {
   )
 }
 
-function failedContainer({ object }: Subject): string {
+function failedContainer({ object }: HealthSubject): string {
   const { initContainerStatuses, containerStatuses } = toPod(object).status
   for (const { name, state } of [...initContainerStatuses, ...containerStatuses]) {
     const { exitCode, reason = 'Error' } = state.terminated ?? {}
@@ -256,7 +256,7 @@ function failedContainer({ object }: Subject): string {
 }
 
 /** A container that cannot start or goes on crashing. */
-function waitingContainer({ object }: Subject): Outcome | undefined {
+function waitingContainer({ object }: HealthSubject): HealthOutcome | undefined {
   const { initContainerStatuses, containerStatuses } = toPod(object).status
   const bad = [...initContainerStatuses, ...containerStatuses].find(isFailing)
   const waiting = bad?.state.waiting
@@ -272,25 +272,25 @@ function isFailing({ state }: ContainerStatus): boolean {
   return failingWaits.test(state.waiting?.reason ?? '')
 }
 
-function unscheduled(subject: Subject): Outcome | undefined {
-  const scheduled = conditionOf(subject, 'PodScheduled')
+function unscheduled(subject: HealthSubject): HealthOutcome | undefined {
+  const scheduled = healthConditionOf(subject, 'PodScheduled')
   return scheduled?.status === 'False' && subject.spec['nodeName'] === undefined
     ? byCondition('progressing', scheduled, { isTrouble: true })
     : undefined
 }
 
-function running(subject: Subject): Outcome {
+function running(subject: HealthSubject): HealthOutcome {
   const policy = textOf(subject.spec['restartPolicy']) ?? 'Always'
   const sidecar = sidecars(subject.spec).find((name) => !hasStarted(subject, name))
   if (sidecar !== undefined)
     return outcome('progressing', `The sidecar ${sidecar} has not started.`)
-  const condition = conditionOf(subject, 'Ready')
+  const condition = healthConditionOf(subject, 'Ready')
   const isReady = condition?.status === 'True'
   if (isReady && policy === 'Always') return outcome('healthy', 'The pod is ready.')
   if (isReady) return outcome('progressing', 'The pod runs until its containers end.', serving)
   const gate = objectsOf(subject.spec['readinessGates'])
     .map(({ conditionType }) => String(conditionType))
-    .find((type) => conditionOf(subject, type)?.status !== 'True')
+    .find((type) => healthConditionOf(subject, type)?.status !== 'True')
   if (gate !== undefined)
     return outcome('progressing', `The readiness gate ${gate} is not fulfilled.`)
   const disrupted = trueCondition(subject, 'DisruptionTarget')
@@ -307,13 +307,13 @@ function sidecars(spec: JsonObject): string[] {
   )
 }
 
-function hasStarted({ status }: Subject, name: string): boolean {
+function hasStarted({ status }: HealthSubject, name: string): boolean {
   return objectsOf(status['initContainerStatuses']).some(
     (each) => each['name'] === name && each['started'] === true,
   )
 }
 
-function starting(subject: Subject, phase: string): Outcome {
+function starting(subject: HealthSubject, phase: string): HealthOutcome {
   const inits = toPod(subject.object).status.initContainerStatuses
   const done = inits.filter(({ state }) => state.terminated?.exitCode === 0).length
   if (inits.length > done && inits.length > 0)
@@ -322,7 +322,7 @@ function starting(subject: Subject, phase: string): Outcome {
 }
 
 /** A rollout of a Deployment's shape, as Argo Rollouts reports it where it names no phase. */
-export function likeDeployment(subject: Subject): Outcome | undefined {
+export function likeDeployment(subject: HealthSubject): HealthOutcome | undefined {
   const workload: Workload = toWorkload(subject.object)
   if (!workload.hasStatus) return undefined
   const { stableRS, currentPodHash } = subject.status

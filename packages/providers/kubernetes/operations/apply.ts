@@ -66,7 +66,7 @@ const startMs = 60_000
 const starting =
   /no matches for|failed calling webhook|connection refused|no endpoints available|conversion webhook/
 
-/** Custom resources wait for the webhooks that judge them, which may be part of the same deployment. */
+/** Custom resources wait for the webhooks that check them, which may be part of the same deployment. */
 async function whenReady<T>(
   running: ManifestRun,
   { resource, name }: PreparedManifest,

@@ -12,7 +12,7 @@ import { isStable } from '../manifests/status.ts'
 import { compareWaves, isHook, isHookOfOnce, type Wave } from '../manifests/waves.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
-import { loadVerdict } from '../reads/health.ts'
+import { loadHealth } from '../reads/health.ts'
 import {
   applyManifest,
   CreatedMeanwhileError,
@@ -243,14 +243,14 @@ async function endWave(
       if (found === undefined && prepared.kind.name === 'job') return {}
       if (found === undefined)
         throw new Error(`${subject} was deleted meanwhile, so that the next wave is not deployed.`)
-      const verdict = await loadVerdict(running, found, prepared.resource)
-      if (verdict.state === 'failed')
+      const health = await loadHealth(running, found, prepared.resource)
+      if (health.state === 'failed')
         throw new Error(
-          `${subject} failed, so that the next wave is not deployed: ${verdict.sentence}`,
+          `${subject} failed, so that the next wave is not deployed: ${health.sentence}`,
         )
-      if (isStable(verdict)) return { found }
+      if (isStable(health)) return { found }
       if (state === '') running.run.note(`Waiting for ${subject} before the next wave …`)
-      state = verdict.sentence
+      state = health.sentence
       return undefined
     })
     if (live === undefined)

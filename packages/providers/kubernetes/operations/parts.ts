@@ -68,7 +68,7 @@ export function defineManifestOperation<D>(body: ManifestOperation<D>): Kubernet
     },
     run: (description, run) =>
       // All of it waits for the API server, which may take long.
-      run.aside(() =>
+      run.releaseWhile(() =>
         carryOut(parts, run, () => {
           const account = requireAccount(parts, description)
           const running = body.run({ parts, account, run }, reads(description))

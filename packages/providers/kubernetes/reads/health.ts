@@ -1,24 +1,24 @@
-/** Verdicts on live objects, with what the API server says of their kinds. */
+/** Health results on live objects, with what the API server says of their kinds. */
 import { fieldAt, isObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
 import { loadHealthRules } from '../application-rules.ts'
-import { judge } from '../health/judge.ts'
-import { type HealthContext, isSet, type Verdict } from '../health/verdict.ts'
+import { evaluateHealth } from '../health/evaluate.ts'
+import { type HealthContext, type HealthResult, isSet } from '../health/result.ts'
 import { isBuiltInGroup } from '../kinds.ts'
 import { toEvent } from '../objects/event.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 
-export async function loadVerdict(
+export async function loadHealth(
   { parts, account }: { readonly parts: KubernetesParts; readonly account: KubernetesAccount },
   object: KubeObject,
   resource: ApiResource,
-): Promise<Verdict> {
+): Promise<HealthResult> {
   const { times, own, now } = account.health
   const storageClass = await storageClassOf(account, object)
   const namesConditions = await namesConditionsOf(account, object, resource)
-  return judge(object, {
+  return evaluateHealth(object, {
     ...times,
     nowMs: now(),
     own: [...(await loadHealthRules(parts, object)), own],

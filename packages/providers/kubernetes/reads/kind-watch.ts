@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backOffMs } from '@fairlead/base/concurrency/back-off.ts'
 import { within } from '@fairlead/base/concurrency/within.ts'
-import type { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import type { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
 import type { ApiResource, ClusterApi } from '../api/cluster-api.ts'
 import type { ObjectWatch } from '../api/object-watch.ts'
 import { type Kind, kindOfManifest, parseKind, printKind } from '../kinds.ts'
@@ -122,7 +122,7 @@ export interface KindWatchOptions {
   /** Empty: all. */
   readonly namespaces: readonly string[]
   /** Opens watches when few others are loading. */
-  readonly loads: WorkLine
+  readonly loads: ConcurrencyLimit
   readonly now: () => number
   readonly open: (resource: ApiResource, namespace: string | undefined) => Promise<ResourceWatch>
   /** Called where the API server refuses the first list. */

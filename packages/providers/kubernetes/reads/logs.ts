@@ -8,7 +8,7 @@ import type { Owned } from '../../infrastructure/model.ts'
 import type { ConsoleView, LogChoice, PodContainer } from '../../infrastructure/provider.ts'
 import { checkOwned } from '../../infrastructure/route.ts'
 import { isApiError } from '../api/api-error.ts'
-import type { ClusterApi, LogQuery } from '../api/cluster-api.ts'
+import type { ClusterApi, PodLogQuery } from '../api/cluster-api.ts'
 import { loadOwned } from '../controllers.ts'
 import { builtInKind, parseFullName } from '../kinds.ts'
 import { toPod } from '../objects/pod.ts'
@@ -34,7 +34,7 @@ const mostNarrowings = 6
 export async function readLog(
   api: ClusterApi,
   pod: PodName,
-  query: LogQuery,
+  query: PodLogQuery,
   bounds: LogBounds,
 ): Promise<string> {
   let lines = Math.min(query.tailLines ?? bounds.lines, bounds.lines)

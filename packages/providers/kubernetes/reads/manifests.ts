@@ -22,7 +22,7 @@ import { toDeployment } from '../operations/prepared.ts'
 import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 import type { AccountLists } from './account-lists.ts'
 import { loadEvents, withoutManagedFields } from './events.ts'
-import { loadCollectedJob, loadVerdict } from './health.ts'
+import { loadCollectedJob, loadHealth } from './health.ts'
 import { loadReasons } from './manifest-reasons.ts'
 import { answered, type FoundObject, findObject, listObjects } from './object-lookup.ts'
 import { readPodMetrics } from './pod-usage.ts'
@@ -129,13 +129,13 @@ async function findManifest(
   if (found === undefined) return undefined
   const { object, kind, resource } = found
   const { namespace = '' } = object.metadata
-  const verdict = await answered(account, () => loadVerdict({ parts, account }, object, resource))
+  const health = await answered(account, () => loadHealth({ parts, account }, object, resource))
   const isMeasured = kind.name === 'pod' && account.settings.metrics
   const [events, metrics, reasons] = await answered(account, () =>
     Promise.all([
       choice.includesEvents ? loadEvents(account, object) : [],
       isMeasured ? readPodMetrics(account, namespace, object.metadata.name) : [],
-      isStable(verdict) ? undefined : loadReasons(account, object, kind),
+      isStable(health) ? undefined : loadReasons(account, object, kind),
     ]),
   )
   const owned = await loadOwned(account, object)
@@ -145,11 +145,11 @@ async function findManifest(
     location: namespace,
     moniker: owned.moniker,
     manifest: toView(found, choice),
-    status: flagsOf(verdict),
-    health: healthViewOf(verdict),
+    status: flagsOf(health),
+    health: healthViewOf(health),
     artifacts: artifactsOf(object),
     events,
-    warnings: verdict.warning === undefined ? [] : [{ type: 'health', message: verdict.warning }],
+    warnings: health.warning === undefined ? [] : [{ type: 'health', message: health.warning }],
     metrics,
     ...(reasons !== undefined && {
       reasons: reasons.map(({ text }) => text),

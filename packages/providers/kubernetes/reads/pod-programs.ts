@@ -23,7 +23,7 @@ import {
   type RunOrder,
 } from '../../infrastructure/programs/program-access.ts'
 import { isApiError } from '../api/api-error.ts'
-import type { LogQuery } from '../api/cluster-api.ts'
+import type { PodLogQuery } from '../api/cluster-api.ts'
 import { parseFullName } from '../kinds.ts'
 import { type PodStatus, toPod } from '../objects/pod.ts'
 import type { KubeObject } from '../objects.ts'
@@ -85,7 +85,7 @@ export function createPodPrograms(
     return allMaskFormsOf(found.flatMap((each) => secretValues(each?.object)))
   }
 
-  async function read({ account, pod, container }: FoundPod, query: Partial<LogQuery>) {
+  async function read({ account, pod, container }: FoundPod, query: Partial<PodLogQuery>) {
     const limitBytes = bounds().bytes
     const text = await answered(account, () =>
       account.api.log(pod, { container, timestamps: true, limitBytes, ...query }),

@@ -1,4 +1,4 @@
-/** Bound of what people wait for while an API server is away, and the last state of what they have read. */
+/** Bounds waits for an API server that is away, and keeps the last results of reads. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backOffMs } from '@fairlead/base/concurrency/back-off.ts'
 import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
@@ -13,7 +13,7 @@ export interface Absence {
 
 interface PresenceOptions {
   readonly account: string
-  /** After one half, a sign of life is asked for, which has the other; then again after twice the time. */
+  /** A probe follows after one half, and has the other; later ones after twice the time. */
   readonly silenceMs: number
   /** Whether the API server sends anything within so many milliseconds. @throws {ApiError} where it cannot be asked */
   readonly probe: (ms: number) => Promise<boolean>
@@ -23,13 +23,13 @@ interface PresenceOptions {
   readonly changed: () => void
 }
 
-const longestPatienceMs = 10_000
-/** What is known to be away may be back all the same. */
+const longestWaitMs = 10_000
+/** Wait for an API server that is known to be away: it may be back. */
 const awayMs = 250
 const probePauses = { firstMs: 500, longestMs: 2000 }
 /** A sign of life that is younger needs no other. */
 const freshMs = 1000
-/** Nothing is asked any longer for an account that no read needs. */
+/** Time after the last read at which probes end. */
 const unusedMs = 120_000
 
 const late = Symbol('late')
@@ -47,8 +47,8 @@ export class Presence {
     let isThere = await ask()
     // A busy process looks at its clock before it reads what has arrived meanwhile.
     if (!isThere && now() - askedMs > silenceMs) isThere = await ask()
-    if (isThere) this.#hear()
-    else this.#miss(askedMs)
+    if (isThere) this.#markPresent()
+    else this.#markAbsent(askedMs)
     return isThere
   })
 
@@ -68,7 +68,7 @@ export class Presence {
   async wait<T>(asked: Promise<T>, graceMs = 0): Promise<T> {
     const { now, silenceMs } = this.#options
     this.#neededMs = now()
-    for (let ms = silenceMs / 2; ; ms = Math.min(2 * ms, longestPatienceMs)) {
+    for (let ms = silenceMs / 2; ; ms = Math.min(2 * ms, longestWaitMs)) {
       const isAway = this.absence !== undefined
       const first = await within<T, typeof late>(isAway ? awayMs : ms, asked, () => late)
       if (first !== late) {
@@ -105,21 +105,21 @@ export class Presence {
     return `The API server of the account ${account} has not answered since ${new Date(sinceMs).toISOString()}: ${reason}. Nothing was read before that could be shown; lists show the last state.`
   }
 
-  #hear(): void {
+  #markPresent(): void {
     this.#heardMs = this.#options.now()
     if (this.#silence === undefined) return
     this.#silence = undefined
     this.#options.changed()
   }
 
-  #miss(sinceMs: number): void {
+  #markAbsent(sinceMs: number): void {
     if (this.#silence !== undefined || this.#closing.signal.aborted) return
     this.#silence = { sinceMs, reason: 'the API server sends nothing' }
     this.#options.changed()
-    void this.#lookAgain()
+    void this.#probeUntilBack()
   }
 
-  async #lookAgain(): Promise<void> {
+  async #probeUntilBack(): Promise<void> {
     const { signal } = this.#closing
     for (let round = 0; this.#silence !== undefined; round++) {
       await sleep(backOffMs(probePauses, round), undefined, { signal, ref: false }).catch(() => {})

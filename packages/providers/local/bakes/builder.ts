@@ -24,7 +24,7 @@ import {
   baseEnvironment,
   cacheEnvironment,
   checkOut,
-  copyTree,
+  copyCheckout,
   isWithin,
   resolveWithin,
   run,
@@ -147,7 +147,7 @@ async function copyDirectory(path: string): Promise<void> {
     throw new BuilderError(
       `${path} contains the bake itself. Name a directory beside the data directory.`,
     )
-  await copyTree(path, source)
+  await copyCheckout(path, source)
 }
 
 async function fetchRepository(
@@ -162,7 +162,7 @@ async function fetchRepository(
     const folder = resolveWithin(repository, path)
     if (!statSync(folder).isDirectory())
       throw new BuilderError(`${path} is no directory of the repository.`)
-    await copyTree(folder, source)
+    await copyCheckout(folder, source)
   }
   return commit
 }
@@ -177,7 +177,7 @@ async function copyStep(from: string, to: string): Promise<void> {
     !isDirectory && (to === '.' || to.endsWith('/')) ? join(target, basename(origin)) : target
   checkTarget(end)
   mkdirSync(dirname(end), { recursive: true })
-  await copyTree(origin, end)
+  await copyCheckout(origin, end)
 }
 
 /** A link in the image must not lead the copy out of it. @throws {BuilderError} */

@@ -11,7 +11,7 @@ export interface CertificateFront {
   /** Hosts that have no certificate of the operator's own. */
   hosts(): readonly CertificateHost[]
   /** Replaces the former certificate of this name. */
-  serve(name: string, certificate: ServedCertificate): void
+  serve(name: string, certificate: CertificateToServe): void
   withdraw(name: string): void
   setHttpChallenge(token: string, content: string): void
   setTlsChallenge(host: string, certificate: string, key: string): void
@@ -21,7 +21,7 @@ export interface CertificateFront {
   isTaken(): Promise<boolean>
 }
 
-export interface ServedCertificate {
+export interface CertificateToServe {
   readonly hosts: readonly string[]
   /** PEM: the certificate, then its chain. */
   readonly chain: string

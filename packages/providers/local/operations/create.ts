@@ -351,7 +351,7 @@ async function backUpVolumes(
     ancestor.program.container?.reference === program.container?.reference
   // A database is backed up by a program that knows it.
   if (program.volumes === undefined || isSame || isDatabaseImage(image)) return
-  const copy = await run.aside(() => volumes.backUp(cluster, ancestor?.image.version))
+  const copy = await run.releaseWhile(() => volumes.backUp(cluster, ancestor?.image.version))
   if (copy !== undefined) run.note(`The volumes of ${cluster.name} are backed up in ${copy}.`)
 }
 

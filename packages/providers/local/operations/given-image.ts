@@ -47,7 +47,9 @@ export async function loadImage(
   const stored =
     database === undefined
       ? findImageAt(id, place, running.images, imageAccount)
-      : await running.run.aside(() => loadDatabaseImage(database, place.account.name, running))
+      : await running.run.releaseWhile(() =>
+          loadDatabaseImage(database, place.account.name, running),
+        )
   if (stored !== undefined && stored.program.container === undefined) return { ...stored, stored }
   if (stored === undefined && !isContainerImage(id))
     throw new Error(describeMissingImage(id, place, running.images))
@@ -58,7 +60,7 @@ export async function loadImage(
     cloned?.image.id === id && cloned.account === place.account.name
       ? cloned.program.container
       : undefined
-  const { container, digest, pulledId } = await run.aside(() =>
+  const { container, digest, pulledId } = await run.releaseWhile(() =>
     containers.resolve(
       place.account.name,
       { ...file, ...definedOf({ image: kept?.reference }) },

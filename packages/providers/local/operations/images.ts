@@ -3,7 +3,7 @@
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { accountOf } from '@fairlead/ports/cloud-values.ts'
 import type { StoredImage } from '../../images/image-store.ts'
-import { findImage, ownersOf, removeImage } from '../local-images.ts'
+import { findImage, imageOwnersOf, removeImage } from '../local-images.ts'
 import {
   defineOperation,
   type FieldsOf,
@@ -79,7 +79,7 @@ function ownersOfEach(
 ): string[] {
   return names.flatMap((name) => {
     const image = find(name, description, images)
-    return image === undefined ? [] : ownersOf(image, settings)
+    return image === undefined ? [] : imageOwnersOf(image, settings)
   })
 }
 

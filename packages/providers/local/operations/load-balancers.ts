@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { type BalancerListener, type Desired, type LocalBalancer, placeKey } from '../desired.ts'
 import { claimHosts, releaseHosts } from '../front/ownership.ts'
 import { hostsOf, siteFields, toSite } from '../front/site-fields.ts'
-import { addressOf, dnsNameOf, isWithin, loopback } from '../machine.ts'
+import { addressOf, dnsNameOf, isPortWithin, loopback } from '../machine.ts'
 import type { Reconciler } from '../reconciler.ts'
 import { certificatesOf, type LocalSettings } from '../settings.ts'
 import {
@@ -148,7 +148,7 @@ const upsertLoadBalancer = defineOperation({
         },
       })
     })
-    await run.aside(() => untilOpen(balancer, reconciler))
+    await run.releaseWhile(() => untilOpen(balancer, reconciler))
   },
 })
 
@@ -193,7 +193,7 @@ const deleteLoadBalancer = defineOperation({
       }
       run.note(`Deleting the load balancer ${name} in ${regions.join(', ')}.`)
     })
-    await run.aside(() => reconciler.reaches(() => true, openingMs))
+    await run.releaseWhile(() => reconciler.reaches(() => true, openingMs))
   },
 })
 
@@ -260,7 +260,7 @@ function checkListeners(
     if (number === undefined) return 'listeners: a listener has no externalPort.'
     if (number === anyPort) return undefined
     const taker = others.find((other) => other.listeners.some((each) => each.port === number))
-    const owner = settings.accounts.find(({ ports }) => isWithin(number, ports))
+    const owner = settings.accounts.find(({ ports }) => isPortWithin(number, ports))
     return [
       listeners.findIndex((each) => each.port === number) < index &&
         `listeners: the port ${number} is listed twice.`,
@@ -273,7 +273,7 @@ function checkListeners(
         `listeners: the port ${number} belongs to the front; give the load balancer hosts instead, or another port.`,
       owner &&
         `listeners: the port ${number} belongs to the instances of the account ${owner.name}.`,
-      !isWithin(number, range) &&
+      !isPortWithin(number, range) &&
         `listeners: the account ${place.account.name} may use the ports ${range.first}-${range.last}, and ${number} is none of them.`,
       checkProtocol(listener, certificatesOf(settings, place.account.name)),
     ]
@@ -368,7 +368,7 @@ async function withPorts(balancer: LocalBalancer, parts: RunningOperation): Prom
     !settings.ownPorts.includes(number) &&
     settings.accounts.every(
       ({ ports, front }) =>
-        !isWithin(number, ports) && ![front.httpPort, front.httpsPort].includes(number),
+        !isPortWithin(number, ports) && ![front.httpPort, front.httpsPort].includes(number),
     ) &&
     taken.every((each) => each.port !== number) &&
     (await tryPort(host, number)) === undefined

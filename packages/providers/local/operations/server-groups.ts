@@ -256,7 +256,7 @@ const shareTraffic = onServerGroup({
       )
       desired.put('groups', shared)
     })
-    const isKnown = await run.aside(() => reconciler.reaches(() => true, sharingMs))
+    const isKnown = await run.releaseWhile(() => reconciler.reaches(() => true, sharingMs))
     if (!isKnown)
       throw new Error(
         'The share is stored, and the agent has not taken it over yet. It does as soon as it answers.',

@@ -73,7 +73,7 @@ const saveSnapshot = defineOperation({
     const { application, account } = subject
     const infrastructure = collect(subject, desired)
     const body = { application, account, infrastructure, configLang: 'TERRAFORM' }
-    await run.aside(() =>
+    await run.releaseWhile(() =>
       context.ports.definitions.saveSnapshot(body, toCaller({ ...run.identity })),
     )
     run.note(`Saved a snapshot of ${application} in ${account}.`)
@@ -88,7 +88,7 @@ const restoreSnapshot = defineOperation({
     const subject = subjectOf(running)
     const { account } = subject
     const recorded = await loadSnapshot(subject, running)
-    // The rights were judged by the name of the snapshot, and another store may hold what it likes.
+    // The rights were checked by the name of the snapshot, and another store may hold what it likes.
     const belongs = belongsTo(subject)
     const regions = settings.accounts.find(({ name }) => name === account)?.regions ?? []
     const own = <T extends ResourceKey>(all: Readonly<Record<string, T>>) =>
@@ -160,7 +160,7 @@ async function loadSnapshot(
   { run, context, fields }: RunningOperation<SnapshotFields>,
 ): Promise<SnapshotResources> {
   const wanted = { id: `${application}-${account}`, timestamp: fields.snapshotTimestamp }
-  const snapshot = await run.aside(() =>
+  const snapshot = await run.releaseWhile(() =>
     context.ports.definitions.snapshot(wanted, toCaller({ ...run.identity })),
   )
   if (snapshot === undefined)

@@ -1,10 +1,10 @@
-/** States of objects: the rules of all kinds, as a table of objects and verdicts. */
+/** States of objects: the rules of all kinds, as a table of objects and results. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../packages/base/json/values.ts'
-import { judge } from '../../../../packages/providers/kubernetes/health/judge.ts'
+import { evaluateHealth } from '../../../../packages/providers/kubernetes/health/evaluate.ts'
 import { OwnRule, OwnRules } from '../../../../packages/providers/kubernetes/health/own-rules.ts'
-import type { HealthContext } from '../../../../packages/providers/kubernetes/health/verdict.ts'
+import type { HealthContext } from '../../../../packages/providers/kubernetes/health/result.ts'
 import { withField } from '../../../../packages/providers/kubernetes/manifests/edit.ts'
 import { flagsOf } from '../../../../packages/providers/kubernetes/manifests/status.ts'
 import type { KubeObject } from '../../../../packages/providers/kubernetes/objects.ts'
@@ -90,7 +90,7 @@ type Row = readonly [
   scenario: number,
   what: string,
   object: KubeObject,
-  verdict: string,
+  health: string,
   sentence?: RegExp,
   more?: Partial<HealthContext>,
 ]
@@ -579,14 +579,14 @@ const rows: readonly Row[] = [
 
 for (const [scenario, what, object, expected, sentence, more] of rows) {
   test(`objects-scenario ${scenario} the state of ${what}`, () => {
-    const verdict = judge(object, { ...context, ...more })
+    const health = evaluateHealth(object, { ...context, ...more })
     const [state, ...marks] = expected.split(' ')
-    assert.equal(verdict.state, state, verdict.sentence)
-    assert.equal(verdict.final, marks.includes('final'))
-    assert.equal(verdict.failsAfterMs !== undefined, marks.includes('trouble'))
-    if (sentence !== undefined) assert.match(verdict.sentence, sentence)
-    if (marks.includes('warning')) assert.ok(verdict.warning)
-    assert.match(verdict.sentence, /[.!?]$/)
+    assert.equal(health.state, state, health.sentence)
+    assert.equal(health.final, marks.includes('final'))
+    assert.equal(health.failsAfterMs !== undefined, marks.includes('trouble'))
+    if (sentence !== undefined) assert.match(health.sentence, sentence)
+    if (marks.includes('warning')) assert.ok(health.warning)
+    assert.match(health.sentence, /[.!?]$/)
   })
 }
 
@@ -650,7 +650,7 @@ const kstatus: Facts = {
     apiextensions.k8s.io/v1 CustomResourceDefinition NamesAccepted=False:SomeReason`,
 }
 
-/** Cases of kstatus in which the verdict is another, and why. */
+/** Cases of kstatus in which the health is another, and why. */
 const kstatusDifferences: readonly (readonly [facts: string, ours: string, why: string])[] = [
   [
     'v1 Pod .status.phase="Failed" Ready=False:PodCompleted',
@@ -681,7 +681,7 @@ const kstatusDifferences: readonly (readonly [facts: string, ours: string, why: 
 ]
 
 test('objects-scenario 69 the states of kstatus', () => {
-  const isTrouble = ({ state, failsAfterMs }: Verdict) =>
+  const isTrouble = ({ state, failsAfterMs }: HealthResult) =>
     state === 'failed' || failsAfterMs !== undefined
   const others = otherVerdicts(
     kstatus,
@@ -737,22 +737,22 @@ const operators: Facts = {
 test('the states of custom kinds without a condition Ready', () => {
   const names = ['healthy', 'progressing', 'failed', 'done', 'suspended']
   const states = Object.fromEntries(
-    names.map((name) => [name, ({ state }: Verdict) => state === name]),
+    names.map((name) => [name, ({ state }: HealthResult) => state === name]),
   )
   assert.deepEqual(otherVerdicts(operators, states), [])
 })
 
-type Verdict = ReturnType<typeof judge>
+type HealthResult = ReturnType<typeof evaluateHealth>
 
 function otherVerdicts(
   table: Facts,
-  states: Readonly<Record<string, (verdict: Verdict) => boolean>>,
+  states: Readonly<Record<string, (health: HealthResult) => boolean>>,
   more: Partial<HealthContext> = {},
 ): string[] {
   return Object.entries(table).flatMap(([theirs, lines]) =>
     linesOf(lines).flatMap((line) => {
-      const verdict = judge(objectIn(line), { ...context, ...more })
-      return states[theirs]?.(verdict) === true ? [] : `${theirs} ${line}: ${verdict.state}`
+      const health = evaluateHealth(objectIn(line), { ...context, ...more })
+      return states[theirs]?.(health) === true ? [] : `${theirs} ${line}: ${health.state}`
     }),
   )
 }
@@ -767,7 +767,7 @@ function linesOf(text: string): string[] {
 function assertDifferences(differences: readonly (readonly [string, string, string])[]): void {
   const found = differences.map(([line, , why]) => [
     line,
-    judge(objectIn(line), context).state,
+    evaluateHealth(objectIn(line), context).state,
     why,
   ])
   assert.deepEqual(found, differences)
@@ -1040,7 +1040,7 @@ const argo: Facts = {
     postgresql.cnpg.io/v1 Cluster .metadata.annotations={"cnpg.io/reconciliation":"disabled"}`,
 }
 
-/** Branches of Argo CD in which the verdict is another, and why. */
+/** Branches of Argo CD in which the health is another, and why. */
 const argoDifferences: readonly (readonly [facts: string, ours: string, why: string])[] = [
   [
     'route.openshift.io/v1 Route',
@@ -1158,7 +1158,7 @@ test('objects-scenario 13, 14 the account judges a kind by expressions', () => {
   })
   const own = [new OwnRules([rule])]
   const stateOf = (status: JsonObject) => {
-    const { state, sentence } = judge(custom({}, status), { ...context, own })
+    const { state, sentence } = evaluateHealth(custom({}, status), { ...context, own })
     return `${state}: ${sentence}`
   }
   assert.equal(stateOf({ count: 5 }), 'failed: count is 5')
@@ -1170,9 +1170,9 @@ test('objects-scenario 13, 14 the account judges a kind by expressions', () => {
     { group: 'example.test', kind: 'Widget', failed: 'true' },
     { kind: 'Pod', failed: 'status.(' },
   ])
-  const first = judge(custom({}, { count: 6 }), { ...context, own: [stored, ...own] })
+  const first = evaluateHealth(custom({}, { count: 6 }), { ...context, own: [stored, ...own] })
   assert.equal(`${first.state}: ${first.sentence}`, 'healthy: first')
-  const broken = judge(pod({}, {}), { ...context, own: [stored] })
+  const broken = evaluateHealth(pod({}, {}), { ...context, own: [stored] })
   assert.match(
     `${broken.state}: ${broken.sentence}`,
     /^unknown: A health rule for Pod cannot be read: failed/,
@@ -1182,7 +1182,7 @@ test('objects-scenario 13, 14 the account judges a kind by expressions', () => {
 
 test('kubernetes-scenario 96, 97 clients of Spinnaker see four flags', () => {
   const flags = (object: KubeObject) =>
-    Object.entries(flagsOf(judge(object, context))).flatMap(([name, flag]) =>
+    Object.entries(flagsOf(evaluateHealth(object, context))).flatMap(([name, flag]) =>
       (flag as { state: boolean | null }).state === true ? name : [],
     )
   assert.deepEqual(flags(deployment(two, ready)), ['stable', 'available'])
@@ -1199,5 +1199,5 @@ test('kubernetes-scenario 96, 97 clients of Spinnaker see four flags', () => {
 
 test('the state of an outdated version cannot be read', () => {
   const object = { ...deployment(two, ready), apiVersion: 'extensions/v1beta1' }
-  assert.match(judge(object, context).sentence, /use apps\/v1/)
+  assert.match(evaluateHealth(object, context).sentence, /use apps\/v1/)
 })

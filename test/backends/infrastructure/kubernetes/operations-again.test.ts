@@ -68,7 +68,7 @@ async function startDirect(t: TestContext) {
     const results: JsonObject[] = []
     const direct: OperationRun = {
       ...{ id, user: 'alice', identity: {}, signal, note, commit: (work) => work() },
-      aside: (wait) => wait(),
+      releaseWhile: (wait) => wait(),
       report: (result) => void results.push(result),
     }
     const placed = { account: 'k8s', ...description }

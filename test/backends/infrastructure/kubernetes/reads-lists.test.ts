@@ -8,7 +8,7 @@ import {
   type JsonObject,
   objectsOf,
 } from '../../../../packages/base/json/values.ts'
-import { WorkLine } from '../../../../packages/base/stores/in-turns.ts'
+import { ConcurrencyLimit } from '../../../../packages/base/stores/in-turns.ts'
 import { OpenKubernetesAccount } from '../../../../packages/providers/kubernetes/account.ts'
 import { SharedConnections } from '../../../../packages/providers/kubernetes/api/connections.ts'
 import { deployedMigrations } from '../../../../packages/providers/kubernetes/deployed-objects.ts'
@@ -578,7 +578,7 @@ test('what no read has needed for an hour is let go', async (t) => {
     underWay,
     sharing: new Sharing(),
     connections,
-    loads: new WorkLine(10),
+    loads: new ConcurrencyLimit(10),
     log,
     db,
     ...told,

@@ -10,7 +10,7 @@ import { type Stage, waitingKey } from '../../model.ts'
 import type { TaskContext, TaskResult } from '../stage-type.ts'
 
 /** What the author of the stage has set. */
-export function settingsOf({ context }: Pick<Stage, 'context'>) {
+export function buildSettingsOf({ context }: Pick<Stage, 'context'>) {
   return readFields(buildFields, context)
 }
 
@@ -28,7 +28,7 @@ export function notesOf({ context }: Pick<Stage, 'context'>) {
 
 /** @throws {StageError} */
 export function buildJobOf(stage: Pick<Stage, 'context'>): BuildJob {
-  const { master: host, job } = settingsOf(stage)
+  const { master: host, job } = buildSettingsOf(stage)
   if (host === undefined) throw new StageError(['The stage names no build server. Set "master".'])
   if (job === undefined)
     throw new StageError([`The stage names no job of the build server "${host}". Set "job".`])
@@ -48,12 +48,12 @@ export function buildOf(stage: Pick<Stage, 'context'>): Build {
 export function waitFor(
   context: TaskContext,
   what: string,
-  pollMs: number = pauseFor(context),
+  pollMs: number = buildPauseFor(context),
 ): TaskResult {
   return { status: 'RUNNING', context: { [waitingKey]: what.replace(/\.$/, '') }, pollMs }
 }
 
-export function pauseFor(
+export function buildPauseFor(
   { stage, now, builds: { pauses } }: TaskContext,
   mostMs: number = pauses.most,
 ): number {

@@ -10,7 +10,7 @@ import { StageError } from '../../machine/failure.ts'
 import { type Stage, waitingKey } from '../../model.ts'
 import { minuteMs } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { buildOf, notesOf, noWait, settingsOf, waitFor } from './build-context.ts'
+import { buildOf, buildSettingsOf, notesOf, noWait, waitFor } from './build-context.ts'
 import { type BuildReading, nameOf, readArtifacts, readProperties } from './build-service.ts'
 
 const reading = { pollMs: 5000, timeoutMs: minuteMs } as const
@@ -28,7 +28,7 @@ export const artifactsStep: Step = { name: 'getBuildArtifacts', ...reading, exec
 
 async function takeProperties(context: TaskContext): Promise<TaskResult> {
   const build = buildOf(context.stage)
-  const { propertyFile: file = '' } = settingsOf(context.stage)
+  const { propertyFile: file = '' } = buildSettingsOf(context.stage)
   const { found, missing } = await readProperties(context, build, file)
   if (found === undefined) return waitFor(context, missing, reading.pollMs)
   if (Object.keys(found).length > 0) return { status: 'SUCCEEDED', ...toResults(found) }
@@ -44,7 +44,7 @@ export async function findProperties(
   context: TaskContext,
   build: Build,
 ): Promise<Pick<TaskResult, 'context' | 'outputs'>> {
-  const { propertyFile: file } = settingsOf(context.stage)
+  const { propertyFile: file } = buildSettingsOf(context.stage)
   if (file === undefined) return {}
   const { found = {} } = await readProperties(context, build, file).catch(
     (): Partial<BuildReading<JsonObject>> => ({}),
@@ -91,7 +91,11 @@ export function keysOfBuild(stage: Pick<Stage, 'context'>): string[] {
 
 async function takeArtifacts(context: TaskContext): Promise<TaskResult> {
   const { stage } = context
-  const artifacts = await readArtifacts(context, buildOf(stage), settingsOf(stage).propertyFile)
+  const artifacts = await readArtifacts(
+    context,
+    buildOf(stage),
+    buildSettingsOf(stage).propertyFile,
+  )
   const { buildInfo: archived } = toArchived(stage.context)
   return {
     status: 'SUCCEEDED',

@@ -5,9 +5,9 @@ import { objectOf } from '@fairlead/base/json/values.ts'
 import type { Stage } from '../../model.ts'
 import { bindStep, expectsArtifacts } from '../manifests/produced-artifacts.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
-import { buildJobOf, settingsOf } from './build-context.ts'
+import { buildJobOf, buildSettingsOf } from './build-context.ts'
 import { artifactsStep, keysOfBuild, propertiesStep } from './build-results.ts'
-import { monitorStep, queueStep } from './follow-build.ts'
+import { followBuildStep, queueStep } from './follow-build.ts'
 import { scriptOrder } from './script.ts'
 import type { ScriptSettings } from './settings.ts'
 import {
@@ -34,7 +34,7 @@ export function createBuildStages(script: ScriptSettings): readonly StageType[] 
 }
 
 function orderOf({ stage }: TaskContext): StageBuildOrder {
-  return { ...buildJobOf(stage), parameters: settingsOf(stage).parameters }
+  return { ...buildJobOf(stage), parameters: buildSettingsOf(stage).parameters }
 }
 
 function buildStage(
@@ -44,13 +44,13 @@ function buildStage(
 ): StageType {
   const start = startStep(`start${title}`, order)
   const queue = queueStep(`waitFor${title}Start`)
-  const monitor = monitorStep(`monitor${title}`)
+  const monitor = followBuildStep(`monitor${title}`)
   const steps: readonly Step[] = [start, queue, monitor, propertiesStep, artifactsStep, bindStep]
   return {
     type,
     steps,
     chooseSteps(stage) {
-      const { waitForCompletion: waits, propertyFile } = settingsOf(stage)
+      const { waitForCompletion: waits, propertyFile } = buildSettingsOf(stage)
       const isChosen = new Map<Step, boolean>([
         [monitor, waits],
         [propertiesStep, waits && propertyFile !== undefined],

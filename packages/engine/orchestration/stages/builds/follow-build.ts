@@ -10,10 +10,10 @@ import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import {
   buildJobOf,
   buildOf,
+  buildPauseFor,
+  buildSettingsOf,
   notesOf,
   noWait,
-  pauseFor,
-  settingsOf,
   waitFor,
 } from './build-context.ts'
 import { findProperties } from './build-results.ts'
@@ -37,7 +37,7 @@ async function waitForNumber(context: TaskContext): Promise<TaskResult> {
     return { status: 'SUCCEEDED', context: { ...noWait, buildNumber: number } }
   if (isCancelled) return taken(place)
   const what = missing ?? why ?? `the build of "${place.job}" is in the queue of "${place.host}"`
-  return waitFor(context, what, pauseFor(context, context.builds.pauses.queued))
+  return waitFor(context, what, buildPauseFor(context, context.builds.pauses.queued))
 }
 
 function taken({ host, job }: BuildJob): TaskResult {
@@ -48,7 +48,7 @@ function taken({ host, job }: BuildJob): TaskResult {
 }
 
 /** Waits until the build is over; its result is that of the stage. */
-export function monitorStep(name: string): Step {
+export function followBuildStep(name: string): Step {
   return { name, ...following, execute: waitForEnd }
 }
 
@@ -67,7 +67,7 @@ async function waitForEnd(context: TaskContext): Promise<TaskResult> {
   const authors = contactsOf(found)
   if (
     result === 'SUCCESS' ||
-    (result === 'UNSTABLE' && settingsOf(stage).markUnstableAsSuccessful)
+    (result === 'UNSTABLE' && buildSettingsOf(stage).markUnstableAsSuccessful)
   ) {
     return { status: 'SUCCEEDED', context: { ...noWait, ...known }, outputs: known, authors }
   }

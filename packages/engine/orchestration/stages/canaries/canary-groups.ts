@@ -12,10 +12,10 @@ import {
 } from '../infrastructure/cloud-context.ts'
 
 export const sides = ['control', 'experiment'] as const
-export type Side = (typeof sides)[number]
+export type GroupSide = (typeof sides)[number]
 
 export interface CanaryGroup {
-  readonly side: Side
+  readonly side: GroupSide
   /** Its definition, as `deploy` has it. */
   readonly spec: JsonObject
   readonly provider: string
@@ -96,7 +96,11 @@ export function baselineOf(stage: Stage, ofExecution: string): Baseline {
   return { provider: stageProviderOf(baseline), account, cluster, application }
 }
 
-function toCanaryGroup(pair: ShapeOf<typeof toPair>, side: Side, ofExecution: string): CanaryGroup {
+function toCanaryGroup(
+  pair: ShapeOf<typeof toPair>,
+  side: GroupSide,
+  ofExecution: string,
+): CanaryGroup {
   const { [side]: spec, trafficPercent: percent } = pair
   const [account, regions] = [stageAccountOf(spec), placesOf(spec)]
   const field = `"deployments.serverGroupPairs[].${side}"`

@@ -18,8 +18,8 @@ import {
   baselineOf,
   type CanaryGroup,
   canaryStageOf,
+  type GroupSide,
   groupsAround,
-  type Side,
   sides,
 } from './canary-groups.ts'
 
@@ -45,7 +45,7 @@ const deployNames = {
 function deployments(place: StagePlace): NewStage[] {
   const baseline = baselineOf(canaryStageOf(place), place.execution.application)
   const groups = groupsAround(place)
-  const clustersOf = (side: Side) =>
+  const clustersOf = (side: GroupSide) =>
     groups.filter((group) => group.side === side).map((group) => toCluster(group, baseline))
   const { provider, account, application, cluster } = baseline
   const regions = [...new Set(groups.flatMap((group) => group.regions))]
@@ -93,7 +93,7 @@ function toCluster(
 }
 
 /** Server groups that the stage has created, in the order of its pairs. */
-function createdBy({ execution, stage }: StagePlace, side: Side): ServerGroupTarget[] {
+function createdBy({ execution, stage }: StagePlace, side: GroupSide): ServerGroupTarget[] {
   const graph = graphOf(execution)
   const deployed = graph.childrenOf(stage).filter(({ name }) => name === deployNames[side])
   return deployed

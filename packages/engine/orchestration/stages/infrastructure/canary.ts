@@ -90,7 +90,7 @@ export function rivalOf(stage: Stage): Former | undefined {
 }
 
 /** Up to all of the traffic. */
-export function canaryStages(stage: Stage, place: StrategyPlace): NewStage[] {
+export function canaryStepStages(stage: Stage, place: StrategyPlace): NewStage[] {
   const [deployed, source] = [newGroupOf(stage), rivalOf(stage)]
   if (deployed === undefined || source === undefined) return []
   const steps = canaryStepsOf(stage.context)

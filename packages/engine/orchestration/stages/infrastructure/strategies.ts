@@ -4,7 +4,7 @@ import type { CloudCapacity } from '@fairlead/ports/cloud-values.ts'
 import type { Execution, Stage } from '../../model.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
-import { abortStages, canaryStages, hasHandedOver, takeShareAway } from './canary.ts'
+import { abortStages, canaryStepStages, hasHandedOver, takeShareAway } from './canary.ts'
 import { placesOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
 import { type Former, keptNote, sourceNote } from './notes.ts'
 import { takeBackStages } from './recreate.ts'
@@ -48,7 +48,7 @@ export function strategyStages(stage: Stage, execution: Execution): NewStage[] {
     case 'canary':
       if (sourceOf(stage) === undefined) return []
       return inSequence([
-        ...canaryStages(stage, place),
+        ...canaryStepStages(stage, place),
         ...redBlack(settings, place),
         ...takeShareAway(stage, place),
       ])

@@ -12,7 +12,7 @@ import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
 import {
   abortStages,
-  canaryStages,
+  canaryStepStages,
   cancelDeployment,
   describeStop,
   hasHandedOver,
@@ -24,7 +24,7 @@ import { createdNote, note } from '../infrastructure/notes.ts'
 import { groupsIn, newestFirst } from '../infrastructure/server-groups.ts'
 import { newGroupOf, serverGroupStage, strategyPlaceOf } from '../infrastructure/strategy-parts.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
-import { accountFields, readObject, readOwner } from './manifest-context.ts'
+import { accountContextOf, readManifestHead, readOwner } from './manifest-context.ts'
 
 /** The deployed replica set, as a stage that creates a server group has it in its context. */
 const canaryNote = note('deploy.canary', objectOf)
@@ -58,7 +58,8 @@ export function checkCanaryManifests(manifests: readonly JsonObject[], context: 
         'another Deployment behind a service of its own, and give it its part with the stage shareTraffic.',
     ])
   }
-  const annotated = readObject(group).metadata.annotations['traffic.spinnaker.io/load-balancers']
+  const annotated =
+    readManifestHead(group).metadata.annotations['traffic.spinnaker.io/load-balancers']
   if (trafficOf(context).services.length > 0 || annotated !== undefined) return
   throw new StageError([
     'No service could give the canary its share: name one in "trafficManagement.options.services".',
@@ -67,8 +68,8 @@ export function checkCanaryManifests(manifests: readonly JsonObject[], context: 
 
 /** Notes about the deployed replica set and the one that serves beside it; those of Deployments keep their number of replicas. */
 export async function canaryNotes(context: TaskContext, deployed: JsonObject): Promise<JsonObject> {
-  const fields = accountFields(context.stage)
-  const { name, namespace: region } = readObject(deployed).metadata
+  const fields = accountContextOf(context.stage)
+  const { name, namespace: region } = readManifestHead(deployed).metadata
   const { app = '', cluster = '' } = readOwner(deployed).metadata.annotations
   const created = `replicaSet ${name}`
   const place = {
@@ -124,7 +125,7 @@ export function manifestCanaryStages(
     percent: 0,
     isNew: true,
   })
-  return [first, ...canaryStages(creation, place), ...retire, ...takeShareAway(creation, place)]
+  return [first, ...canaryStepStages(creation, place), ...retire, ...takeShareAway(creation, place)]
 }
 
 export function abortManifestCanary(stage: Stage, execution: Execution): NewStage[] {

@@ -5,7 +5,7 @@ import { kubernetes } from '../infrastructure/cloud-context.ts'
 import { monitorStep, submitStep } from '../infrastructure/cloud-task.ts'
 import { manifestsNote } from '../infrastructure/notes.ts'
 import type { StageType, Step } from '../stage-type.ts'
-import { accountFields, manifestStage, readObject } from './manifest-context.ts'
+import { accountContextOf, manifestStage, readManifestHead } from './manifest-context.ts'
 import { promoteStep } from './promote-outputs.ts'
 
 const toGiven = shape({ manifests: objectsOf })
@@ -17,7 +17,7 @@ const submit = submitStep('cleanupArtifacts', ({ stage }) => {
   const manifests = (deployed.length > 0 ? deployed : given)
     .filter(isLimited)
     .map(({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata }))
-  const cleanup = { cleanupArtifacts: { ...accountFields(stage), manifests } }
+  const cleanup = { cleanupArtifacts: { ...accountContextOf(stage), manifests } }
   return {
     operations: manifests.length > 0 ? [cleanup] : [],
     context: { cloudProvider: kubernetes },
@@ -27,7 +27,7 @@ const submit = submitStep('cleanupArtifacts', ({ stage }) => {
 /** Whether it says how many of its versions stay. */
 export function isLimited(manifest: JsonObject): boolean {
   return (
-    readObject(manifest).metadata.annotations['strategy.spinnaker.io/max-version-history'] !==
+    readManifestHead(manifest).metadata.annotations['strategy.spinnaker.io/max-version-history'] !==
     undefined
   )
 }

@@ -24,7 +24,7 @@ export interface ManifestTarget {
 const text = or(textOf, '')
 
 /** What stages look at in an object of a cluster. */
-export const readObject = shape({
+export const readManifestHead = shape({
   kind: text,
   metadata: shape({
     name: text,
@@ -201,10 +201,10 @@ export function manifestStage(type: StageType): StageType {
 
 /** The description of an operation: services take what they know. */
 export function operationFields({ stage }: Pick<StagePlace, 'stage'>): JsonObject {
-  return { ...withoutResults(stage.context), ...accountFields(stage) }
+  return { ...withoutResults(stage.context), ...accountContextOf(stage) }
 }
 
-export function accountFields({ context }: Pick<Stage, 'context'>): JsonObject {
+export function accountContextOf({ context }: Pick<Stage, 'context'>): JsonObject {
   const account = requireAccount(context)
   return { account, credentials: account, cloudProvider: kubernetes }
 }

@@ -35,7 +35,7 @@ import {
   type TaskResult,
 } from '../stage-type.ts'
 import { fetchArtifact, requireArtifact } from './artifacts.ts'
-import { accountFields, manifestStage, operationFields } from './manifest-context.ts'
+import { accountContextOf, manifestStage, operationFields } from './manifest-context.ts'
 import { previewedOnceResolved, resolveStep } from './manifest-source.ts'
 import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
 import { promoteStep } from './promote-outputs.ts'
@@ -255,7 +255,7 @@ function deletions(stage: Stage): NewStage[] {
   return (named.length > 0 ? named : meant).map((job) => {
     const manifestName = job.name.includes(' ') ? job.name : `job ${job.name}`
     const context = {
-      ...accountFields(stage),
+      ...accountContextOf(stage),
       location: job.location,
       manifestName,
       options: { cascading: true },

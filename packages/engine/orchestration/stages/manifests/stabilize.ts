@@ -62,7 +62,7 @@ export function stableIn(context: JsonObject): readonly Shown[] {
 }
 
 /** What a look found out about an object. */
-interface StabilityVerdict {
+interface StabilityResult {
   readonly target: ManifestTarget
   readonly kind: 'stable' | 'failed' | 'waiting'
   readonly message?: string
@@ -83,31 +83,33 @@ async function look(context: TaskContext, absenceMs: number): Promise<TaskResult
   const { stableManifests, failedManifests } = readNotes(context.stage.context)
   const decided = [...stableManifests, ...failedManifests].map(keyOf)
   const open = targetsOf(context).filter((target) => !decided.includes(keyOf(toShown(target))))
-  const verdicts: StabilityVerdict[] = []
+  const results: StabilityResult[] = []
   for (let start = 0; start < open.length; start += parallelReads) {
     const part = open.slice(start, start + parallelReads)
-    verdicts.push(...(await Promise.all(part.map((target) => judge(context, target, absenceMs)))))
+    results.push(
+      ...(await Promise.all(part.map((target) => checkTarget(context, target, absenceMs)))),
+    )
   }
-  return conclude(context, verdicts)
+  return conclude(context, results)
 }
 
-function conclude(context: TaskContext, verdicts: readonly StabilityVerdict[]): TaskResult {
+function conclude(context: TaskContext, results: readonly StabilityResult[]): TaskResult {
   const before = readNotes(context.stage.context)
-  const of = (kind: StabilityVerdict['kind']) => verdicts.filter((each) => each.kind === kind)
-  const shownOf = (kind: StabilityVerdict['kind']) => of(kind).map(({ target }) => toShown(target))
-  const messagesOf = (kind: StabilityVerdict['kind']) =>
+  const of = (kind: StabilityResult['kind']) => results.filter((each) => each.kind === kind)
+  const shownOf = (kind: StabilityResult['kind']) => of(kind).map(({ target }) => toShown(target))
+  const messagesOf = (kind: StabilityResult['kind']) =>
     of(kind).flatMap(({ message }) => message ?? [])
   const failures = [...before.failures, ...messagesOf('failed')]
   const reasons = messagesOf('waiting')
-  const notesOf = (read: (verdict: StabilityVerdict) => unknown) => {
-    const found = verdicts.flatMap((verdict) => {
-      const value = read(verdict)
-      return value === undefined ? [] : [[keyOf(toShown(verdict.target)), value] as const]
+  const notesOf = (read: (result: StabilityResult) => unknown) => {
+    const found = results.flatMap((result) => {
+      const value = read(result)
+      return value === undefined ? [] : [[keyOf(toShown(result.target)), value] as const]
     })
     return found.length > 0 ? Object.fromEntries(found) : undefined
   }
   const notes = (['warnings', 'events'] as const).flatMap((key) => {
-    const found = verdicts.flatMap((verdict) => verdict[key] ?? [])
+    const found = results.flatMap((result) => result[key] ?? [])
     return found.length === 0 ? [] : [[key, found]]
   })
   const [first, ...others] = reasons
@@ -161,11 +163,11 @@ function keyOf({ manifestName, location }: Shown): string {
   return `${location} ${manifestName}`
 }
 
-async function judge(
+async function checkTarget(
   context: TaskContext,
   target: ManifestTarget,
   absenceMs: number,
-): Promise<StabilityVerdict> {
+): Promise<StabilityResult> {
   const fields = readFields(stability, context.stage.context)
   const describe = (reason: string) =>
     `'${target.name}' in '${target.location}' for account ${target.account}: ${reason.trim().slice(0, maxReason)}`
@@ -182,7 +184,7 @@ async function judge(
   }
   if (body === undefined) return absent(context, target, absenceMs, describe)
   const { warnings, events } = body
-  const { kind, message, trouble, cause } = judgeStatus(body, {
+  const { kind, message, trouble, cause } = evaluateStatus(body, {
     ...fields,
     now: context.now,
     before: troubleOf(readNotes(context.stage.context).troubles[keyOf(toShown(target))]),
@@ -237,7 +239,7 @@ function absent(
   target: ManifestTarget,
   absenceMs: number,
   describe: (reason: string) => string,
-): StabilityVerdict {
+): StabilityResult {
   const absentSince = numberOf(readNotes(stage.context).absences[keyOf(toShown(target))]) ?? now
   const absentMs = passedMs(execution, absentSince, now) - pausedMs(execution, absentSince, now)
   if (absentMs < absenceMs)
@@ -254,12 +256,12 @@ function absent(
   }
 }
 
-interface Judgement extends Pick<StabilityVerdict, 'trouble' | 'cause'> {
-  readonly kind: StabilityVerdict['kind']
+interface StatusResult extends Pick<StabilityResult, 'trouble' | 'cause'> {
+  readonly kind: StabilityResult['kind']
   readonly message?: string
 }
 
-interface JudgementChoice {
+interface StatusRules {
   /** Whether to fail where it is pointless to wait. */
   readonly failFast: boolean
   readonly awaitSuspended: boolean
@@ -269,10 +271,10 @@ interface JudgementChoice {
   readonly before: Trouble | undefined
 }
 
-function judgeStatus(
+function evaluateStatus(
   { status, health, reasons, cause, hopeless }: CloudManifest,
-  { failFast, awaitSuspended, strictHealth, failOnLastRun, now, before }: JudgementChoice,
-): Judgement {
+  { failFast, awaitSuspended, strictHealth, failOnLastRun, now, before }: StatusRules,
+): StatusResult {
   const { stable, available, failed } = status
   const joined = (first: string) => {
     const sentences = [first, ...reasons, ...status.reasons].map((each) => each.replace(/\.$/, ''))

@@ -26,7 +26,13 @@ import {
   trafficOf,
 } from './canary.ts'
 import { isLimited } from './clean-up.ts'
-import { accountFields, kindOf, readObject, readOwner, toPathLocation } from './manifest-context.ts'
+import {
+  accountContextOf,
+  kindOf,
+  readManifestHead,
+  readOwner,
+  toPathLocation,
+} from './manifest-context.ts'
 import { loadManifest, stabilizeStepName, stableIn } from './stabilize.ts'
 
 const strategies = {
@@ -105,7 +111,7 @@ async function findOld(
   deployed: readonly JsonObject[],
 ): Promise<OldVersion[]> {
   const account = requireAccount(context.stage.context)
-  const location = readObject(manifest).metadata.namespace
+  const location = readManifestHead(manifest).metadata.namespace
   const { app, cluster } = readOwner(manifest).metadata.annotations
   if (app === undefined || cluster === undefined) return []
   const place = { account, application: app, cluster }
@@ -137,7 +143,7 @@ function isSame(one: string, other: string): boolean {
 }
 
 function isNamed(manifest: JsonObject, fullName: string): boolean {
-  const { kind, metadata } = readObject(manifest)
+  const { kind, metadata } = readManifestHead(manifest)
   return isSame(`${kind} ${metadata.name}`, fullName)
 }
 
@@ -228,7 +234,14 @@ function stageOn(
 ): NewStage {
   // A version without traffic may be as unstable as it likes.
   const patience = type === 'disableManifest' ? { waitUntilStable: false } : {}
-  const context = { ...accountFields(stage), app, location, manifestName, ...patience, ...settings }
+  const context = {
+    ...accountContextOf(stage),
+    app,
+    location,
+    manifestName,
+    ...patience,
+    ...settings,
+  }
   return { type, name: `${verbs[type]} ${manifestName}`, context }
 }
 
@@ -281,7 +294,7 @@ function isOlder(
   manifests: readonly JsonObject[],
 ): boolean {
   const found = manifests.find((each) => isNamed(each, name))
-  return Date.parse(readObject(found).metadata.creationTimestamp ?? '') < startTime - skewMs
+  return Date.parse(readManifestHead(found).metadata.creationTimestamp ?? '') < startTime - skewMs
 }
 
 /** Takes the traffic of new versions away when the stage was cancelled before older ones lost theirs. */

@@ -28,7 +28,7 @@ import { withoutNotes } from '../infrastructure/notes.ts'
 import { withoutResults } from '../manifests/manifest-context.ts'
 import { documentsOf } from '../manifests/packed-documents.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
-import { type PromotionPlaces, settingsOf } from './places.ts'
+import { type PromotionPlaces, promotionSettingsOf } from './places.ts'
 
 /** Where a cluster of the environment before is to run. */
 interface PromotionTarget {
@@ -66,7 +66,7 @@ export async function plannedDeployments(
       findUnknownPlaces({ ...places.to, accounts: [gone.account] }, places.accounts),
     )
   const former = formerDeployments(context, places)
-  const { application } = settingsOf(context)
+  const { application } = promotionSettingsOf(context)
   const toStage = (target: PromotionTarget) =>
     target.source.provider === kubernetes
       ? manifestStage(context, target, former)
@@ -203,7 +203,7 @@ async function serverGroupStage(
   former: FormerDeployments,
 ): Promise<NewStage> {
   const { source, account, region, cluster } = target
-  const { application } = settingsOf(context)
+  const { application } = promotionSettingsOf(context)
   const image = await imageOf(context, source)
   const place = {
     application,
@@ -337,7 +337,7 @@ async function manifestStage(
       skipExpressionEvaluation: true,
       requiredArtifacts: [],
       requiredArtifactIds: [],
-      moniker: { ...toNamed(settings).moniker, app: settingsOf(context).application },
+      moniker: { ...toNamed(settings).moniker, app: promotionSettingsOf(context).application },
     },
   }
 }

@@ -30,7 +30,7 @@ export interface PromotionPlaces {
 }
 
 /** What the author of the stage has set. */
-export function settingsOf({ execution, stage }: StagePlace) {
+export function promotionSettingsOf({ execution, stage }: StagePlace) {
   const { application = execution.application, ...settings } = readFields(
     promote.fields,
     stage.context,
@@ -57,7 +57,7 @@ export type Soak = ShapeOf<typeof toSoak>
 
 /** @throws {StageError} for an environment that the application does not have */
 export async function loadPlaces(context: TaskContext): Promise<PromotionPlaces> {
-  const { application } = settingsOf(context)
+  const { application } = promotionSettingsOf(context)
   const [attributes, pipelines, accounts, groups] = await Promise.all([
     context.definitions.application(application),
     context.definitions.pipelinesOf(application),
@@ -80,7 +80,7 @@ function chosen(
   list: readonly Environment[],
   place: StagePlace,
 ): Pick<PromotionPlaces, 'from' | 'to'> {
-  const { from: fromName, to: toName } = settingsOf(place)
+  const { from: fromName, to: toName } = promotionSettingsOf(place)
   if (toName === undefined)
     throw new StageError([
       'The stage names no environment: set "to" to the one that the version is promoted to.',
@@ -105,7 +105,7 @@ function environmentNamed(list: readonly Environment[], name: string): Environme
 }
 
 async function loadGroups(context: TaskContext): Promise<Group[]> {
-  return context.infrastructure.serverGroups(settingsOf(context).application)
+  return context.infrastructure.serverGroups(promotionSettingsOf(context).application)
 }
 
 export async function loadRunning(

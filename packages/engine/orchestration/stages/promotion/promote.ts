@@ -16,7 +16,7 @@ import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stag
 import { plannedStages } from './constraints.ts'
 import { plannedDeployments } from './deployments.ts'
 import { checkMayPromote } from './may-promote.ts'
-import { chosenClusters, loadPlaces, loadRunning, settingsOf, toSoak } from './places.ts'
+import { chosenClusters, loadPlaces, loadRunning, promotionSettingsOf, toSoak } from './places.ts'
 
 const turnStep: Step = { name: 'waitForPromotions', decide: waitForPromotions, pollMs: 5_000 }
 const resolveStep: Step = {
@@ -70,7 +70,7 @@ function isAhead(run: Execution, { execution, stage }: TaskContext): boolean {
 /** Whether both promote the same clusters to the same environment. */
 function meets(one: StagePlace, other: StagePlace): boolean {
   if (one.stage.type !== other.stage.type) return false
-  const [mine, others] = [settingsOf(one), settingsOf(other)]
+  const [mine, others] = [promotionSettingsOf(one), promotionSettingsOf(other)]
   const isSame = (key: 'application' | 'to') =>
     foldName(mine[key] ?? '') === foldName(others[key] ?? '')
   const isAll = mine.clusters.length === 0 || others.clusters.length === 0
@@ -85,7 +85,7 @@ function meets(one: StagePlace, other: StagePlace): boolean {
 async function resolve(context: TaskContext): Promise<TaskResult> {
   const places = await loadPlaces(context)
   const { from, to, groups, accounts } = places
-  const { application, clusters } = settingsOf(context)
+  const { application, clusters } = promotionSettingsOf(context)
   await checkMayPromote(context, to)
   const running = chosenClusters(runningIn(from, groups), clusters)
   const version = describeVersions(running)

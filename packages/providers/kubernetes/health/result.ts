@@ -1,4 +1,4 @@
-/** States of objects of every kind, and what a verdict says (docs/contracts/kubernetes.md#status). */
+/** States of objects of every kind, and what a health result says (docs/contracts/kubernetes.md#status). */
 import {
   fieldAt,
   isObject,
@@ -22,11 +22,11 @@ export const healthStates = [
   'healthy',
   'done',
 ] as const
-export type HealthState = (typeof healthStates)[number]
+export type ObjectState = (typeof healthStates)[number]
 
 /** What a rule finds. */
-export interface Outcome {
-  readonly state: HealthState
+export interface HealthOutcome {
+  readonly state: ObjectState
   /** A fact with its number and cause. */
   readonly sentence: string
   /** One word, as controllers write it. */
@@ -43,7 +43,7 @@ export interface Outcome {
   readonly warning?: string | undefined
 }
 
-export interface Verdict extends Outcome {
+export interface HealthResult extends HealthOutcome {
   readonly final: boolean
   readonly observedGeneration: number | undefined
   /** Milliseconds of the same trouble after which the object counts as failed; undefined: it has none, or has failed for good. */
@@ -59,7 +59,7 @@ export interface HealthTimes {
   readonly unattendedMs: number
 }
 
-/** What a verdict depends on besides the object. */
+/** What a health result depends on besides the object. */
 export interface HealthContext extends HealthTimes {
   /** Milliseconds since the epoch. */
   readonly nowMs: number
@@ -72,7 +72,7 @@ export interface HealthContext extends HealthTimes {
 }
 
 /** An object as rules read it. */
-export interface Subject {
+export interface HealthSubject {
   readonly object: KubeObject
   readonly spec: JsonObject
   readonly status: JsonObject
@@ -88,7 +88,7 @@ export interface HealthCondition {
   readonly since: string | undefined
 }
 
-export function toSubject(object: KubeObject): Subject {
+export function toHealthSubject(object: KubeObject): HealthSubject {
   const status = objectOf(object['status'])
   return {
     object,
@@ -140,32 +140,35 @@ function latest(times: readonly unknown[]): number | undefined {
 }
 
 /** Milliseconds since the object was changed; infinite where nothing tells. */
-export function ageOf({ object }: Subject, { nowMs }: HealthContext): number {
+export function ageOf({ object }: HealthSubject, { nowMs }: HealthContext): number {
   const changedMs = changedMsOf(object)
   return changedMs === undefined ? Infinity : nowMs - changedMs
 }
 
-export function conditionOf({ conditions }: Subject, type: string): HealthCondition | undefined {
+export function healthConditionOf(
+  { conditions }: HealthSubject,
+  type: string,
+): HealthCondition | undefined {
   return conditions.find((condition) => condition.type === type)
 }
 
 /** The condition, if it is true. */
-export function trueCondition(subject: Subject, type: string): HealthCondition | undefined {
-  const condition = conditionOf(subject, type)
+export function trueCondition(subject: HealthSubject, type: string): HealthCondition | undefined {
+  const condition = healthConditionOf(subject, type)
   return condition?.status === 'True' ? condition : undefined
 }
 
-type More = Omit<Outcome, 'state' | 'sentence'>
+type More = Omit<HealthOutcome, 'state' | 'sentence'>
 
-export function outcome(state: HealthState, sentence: string, more: More = {}): Outcome {
+export function outcome(state: ObjectState, sentence: string, more: More = {}): HealthOutcome {
   return { state, sentence, ...more }
 }
 
 export function byCondition(
-  state: HealthState,
+  state: ObjectState,
   { type, status, reason, message, since }: HealthCondition,
   more: More = {},
-): Outcome {
+): HealthOutcome {
   const why = message === undefined ? '.' : `: ${ended(message)}`
   const word = reason === undefined || reason === type ? '' : ` (${reason})`
   return { state, sentence: `${type} is ${status}${word}${why}`, reason, since, ...more }
@@ -173,10 +176,10 @@ export function byCondition(
 
 /** Progressing until a time has passed, then unattended. */
 export function awaited(
-  subject: Subject,
+  subject: HealthSubject,
   context: HealthContext,
   { limitMs, waits, nobody }: { limitMs: number; waits: string; nobody: string },
-): Outcome {
+): HealthOutcome {
   return ageOf(subject, context) < limitMs
     ? outcome('progressing', waits)
     : outcome('unattended', nobody, { warning: nobody })
@@ -188,7 +191,7 @@ export function ended(text: string): string {
 }
 
 /** The worst of several; undefined: there are none. */
-export function worstOf<T extends { readonly state: HealthState }>(
+export function worstOutcome<T extends { readonly state: ObjectState }>(
   all: readonly T[],
 ): T | undefined {
   const rank = ({ state }: T) => healthStates.indexOf(state)

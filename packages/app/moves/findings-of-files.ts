@@ -1,4 +1,4 @@
-/** Findings of definitions in files, by the judge of saves and moves. */
+/** Findings of definitions in files, by the checks of saves and moves. */
 import { type DocumentFinding, errorAt } from '@fairlead/base/findings/document-finding.ts'
 import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
@@ -18,7 +18,7 @@ import { readDefinitionFile } from './definition-file.ts'
 import type { DefinitionKind } from './kinds.ts'
 import type { OpenDefinitions } from './open-definitions.ts'
 
-export interface JudgedDefinition {
+export interface CheckedDefinition {
   readonly file: string
   /** `pipeline "deploy" of shop` */
   readonly title: string
@@ -29,10 +29,10 @@ export interface JudgedDefinition {
  * @param opened A copy: the definitions are written into it, so that they find each other
  * @throws {Error} when a file cannot be read, or holds what is no definition
  */
-export async function judgeFiles(
+export async function findingsOfFiles(
   { definitions }: OpenDefinitions,
   files: readonly string[],
-): Promise<JudgedDefinition[]> {
+): Promise<CheckedDefinition[]> {
   const read: (FileDefinition & { file: string })[] = []
   for (const file of files)
     for (const definition of await definitionsIn(file)) read.push({ ...definition, file })
@@ -42,21 +42,21 @@ export async function judgeFiles(
     if (collection !== undefined && key !== undefined)
       definitions[collection].put(foldName(key), document, 'anonymous')
   }
-  const judged: JudgedDefinition[] = []
+  const checked: CheckedDefinition[] = []
   for (const { file, kind, document } of read) {
     const refused = refusalOf(() => void checks[kind]?.(document))
-    const judge = judges[kind]
+    const checkedKind = checkedKinds[kind]
     const findings =
       refused !== undefined
         ? [errorAt('', refused)]
         : kind === 'canary-configuration'
           ? configurationFindings(document)
-          : judge === undefined
+          : checkedKind === undefined
             ? []
-            : await findingsOf(judge, document, definitions.judging)
-    judged.push({ file, title: titleOf(kind, document), findings })
+            : await findingsOf(checkedKind, document, definitions.findingSources)
+    checked.push({ file, title: titleOf(kind, document), findings })
   }
-  return judged
+  return checked
 }
 
 const collections: Readonly<Partial<Record<FileKind, DefinitionKind>>> = {
@@ -66,7 +66,7 @@ const collections: Readonly<Partial<Record<FileKind, DefinitionKind>>> = {
   pipeline: 'pipelines',
 }
 
-const judges = {
+const checkedKinds = {
   application: 'application',
   environments: 'application',
   template: 'template',

@@ -1,4 +1,4 @@
-/** Judges a JSON body by its bounds. */
+/** Checks a JSON body by its bounds. */
 import { setImmediate } from 'node:timers/promises'
 import { GatewayError } from '../../errors.ts'
 import { JsonScan, parseScanned, UnsafeJsonError } from '../json.ts'
@@ -27,7 +27,7 @@ export interface BodyBounds {
 }
 
 /** A document that is looked at while it arrives, so that one out of bounds is neither kept nor parsed. */
-export class JsonJudge {
+export class JsonChecker {
   readonly #bounds: BodyBounds
   readonly #scan: JsonScan
 

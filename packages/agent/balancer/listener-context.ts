@@ -1,14 +1,14 @@
 /** The port that a request or connection came in on, and what its exchange needs of it. */
 import type { IncomingMessage } from 'node:http'
-import type { SweepTimer } from '@fairlead/proxy/sweep.ts'
+import type { TimeoutSweep } from '@fairlead/proxy/sweep.ts'
 import type { Bounds } from './bounds.ts'
 import type { ClientResponse } from './client-response.ts'
 import type { RunningBalancer } from './load-balancer.ts'
 
-export interface Entrance {
+export interface ListenerContext {
   readonly balancer: RunningBalancer
   readonly bounds: Bounds
-  readonly sweep: SweepTimer
+  readonly sweep: TimeoutSweep
   /** Bytes of bodies that are held to be sent again, over all ports. */
   readonly replay: { bytes: number }
   /** Since the port is no longer wanted, in milliseconds of `performance.now()`. */
@@ -31,7 +31,7 @@ export interface SiteTerms {
 }
 
 /** An open port, as far as what is behind it needs to know it. */
-export interface Port extends Omit<Entrance, 'balancer' | 'site'> {
+export interface Port extends Omit<ListenerContext, 'balancer' | 'site'> {
   readonly isSecure: boolean
 }
 
@@ -40,9 +40,13 @@ export interface PortService {
   /** Names it in logs, and where connections are counted. */
   readonly id: string
   /** @returns undefined when the request has its response already */
-  entranceOf(port: Port, request: IncomingMessage, response: ClientResponse): Entrance | undefined
-  /** Entrance of a connection of plain TCP. */
-  passageOf?(port: Port): Entrance
+  contextOf(
+    port: Port,
+    request: IncomingMessage,
+    response: ClientResponse,
+  ): ListenerContext | undefined
+  /** ListenerContext of a connection of plain TCP. */
+  tcpContextOf?(port: Port): ListenerContext
   /** Certificates by host name. Then clients may speak HTTP/2, too. */
   readonly tlsOptions?: TlsChoice
 }
@@ -50,7 +54,7 @@ export interface PortService {
 export type TlsChoice = Pick<import('node:tls').TlsOptions, 'SNICallback' | 'ALPNCallback'>
 
 /** One load balancer behind a port, with its own terms if a front gives some. */
-export class PortEntrance implements Entrance {
+export class PortContext implements ListenerContext {
   readonly balancer: RunningBalancer
   readonly bounds: Bounds
   readonly site: SiteTerms | undefined
@@ -67,7 +71,7 @@ export class PortEntrance implements Entrance {
     this.site = site
   }
 
-  get sweep(): SweepTimer {
+  get sweep(): TimeoutSweep {
     return this.#port.sweep
   }
 
@@ -83,7 +87,7 @@ export class PortEntrance implements Entrance {
 /** A load balancer with ports of its own. */
 export class BalancerService implements PortService {
   readonly #balancer: RunningBalancer
-  #entrance: PortEntrance | undefined
+  #context: PortContext | undefined
 
   constructor(balancer: RunningBalancer) {
     this.#balancer = balancer
@@ -93,12 +97,12 @@ export class BalancerService implements PortService {
     return this.#balancer.id
   }
 
-  entranceOf(port: Port): Entrance {
-    return this.passageOf(port)
+  contextOf(port: Port): ListenerContext {
+    return this.tcpContextOf(port)
   }
 
-  passageOf(port: Port): Entrance {
-    this.#entrance ??= new PortEntrance(port, this.#balancer)
-    return this.#entrance
+  tcpContextOf(port: Port): ListenerContext {
+    this.#context ??= new PortContext(port, this.#balancer)
+    return this.#context
   }
 }

@@ -32,7 +32,7 @@ export interface Reason {
   readonly rule: string
 }
 
-export interface AccessVerdict {
+export interface AccessDecision {
   readonly decision: 'allowed' | 'denied' | 'depends'
   readonly reasons: Reason[]
   readonly open: string[]
@@ -46,10 +46,10 @@ interface AccessFindings {
   readonly optional: Set<string>
 }
 
-export function judgeAccess(
+export function decideAccess(
   operation: Operation,
   { view, subject, mayCreate }: AccessFacts,
-): AccessVerdict {
+): AccessDecision {
   const found: AccessFindings = { needs: [], reasons: [], open: new Set(), optional: new Set() }
   for (const demand of operation.demands)
     collectors[demand.kind](found, demand as never, subject, mayCreate)
@@ -61,8 +61,8 @@ export function judgeAccess(
   return { decision: conclude(reasons, open), reasons, open, optional: [...found.optional] }
 }
 
-/** The verdict while no permission service decides: no user is an administrator, and everything else is allowed. */
-export function judgeUndecided({ demands }: Operation, hasLogin: boolean): AccessVerdict {
+/** The decision while no permission service decides: no user is an administrator, and everything else is allowed. */
+export function decideWithoutService({ demands }: Operation, hasLogin: boolean): AccessDecision {
   const isForNoUser =
     hasLogin &&
     demands.some((demand) => demand.kind === 'admin' && demand.withoutService === 'nobody')
@@ -86,7 +86,7 @@ const nothingDecided: Reason = {
   rule: 'nothing to decide: no login is required, or there is no permission service',
 }
 
-function conclude(reasons: readonly Reason[], open: readonly string[]): AccessVerdict['decision'] {
+function conclude(reasons: readonly Reason[], open: readonly string[]): AccessDecision['decision'] {
   if (reasons.some(({ allowed }) => !allowed)) return 'denied'
   return open.length > 0 ? 'depends' : 'allowed'
 }

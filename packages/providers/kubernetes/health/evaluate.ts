@@ -1,4 +1,4 @@
-/** The verdict on an object: what holds for every kind, with the rules of kinds (docs/contracts/kubernetes.md#status). */
+/** The health of an object: what holds for every kind, with the rules of kinds (docs/contracts/kubernetes.md#status). */
 import { numberOf, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
 import { isBuiltInGroup } from '../kinds.ts'
 import { annotationOf } from '../manifests/annotations.ts'
@@ -12,26 +12,26 @@ import {
   changedMsOf,
   ended,
   type HealthContext,
-  type Outcome,
+  type HealthOutcome,
   outcome,
   reportedMsOf,
-  type Subject,
-  toSubject,
+  type HealthSubject,
+  toHealthSubject,
   trueCondition,
-  type Verdict,
-} from './verdict.ts'
+  type HealthResult,
+} from './result.ts'
 
 const exemptions = ['health.fairlead.io/ignore', 'argocd.argoproj.io/ignore-healthcheck']
 /** Age of a deletion at which its finalizers are named. */
 const deletionMs = 10_000
 
-interface JudgeContext extends HealthContext {
+interface EvaluationContext extends HealthContext {
   /** In order of priority. */
   readonly own?: readonly OwnRules[]
 }
 
-export function judge(object: KubeObject, context: JudgeContext): Verdict {
-  const subject = toSubject(object)
+export function evaluateHealth(object: KubeObject, context: EvaluationContext): HealthResult {
+  const subject = toHealthSubject(object)
   const { final = false, ...found } = decide(subject, context)
   const troubledMs = context.nowMs - (millisecondsOf(found.since) ?? context.nowMs)
   const isOver = found.isTrouble === true && troubledMs >= context.graceMs
@@ -46,7 +46,7 @@ export function judge(object: KubeObject, context: JudgeContext): Verdict {
   }
 }
 
-function decide(subject: Subject, context: JudgeContext): Outcome {
+function decide(subject: HealthSubject, context: EvaluationContext): HealthOutcome {
   const { object } = subject
   const [group = '', version] = object.apiVersion.split('/')
   const key = `${version === undefined ? '' : group}/${object.kind}`
@@ -73,7 +73,7 @@ function decide(subject: Subject, context: JudgeContext): Outcome {
   )
 }
 
-function ownOutcome(object: KubeObject, { own = [], nowMs }: JudgeContext): Outcome | undefined {
+function ownOutcome(object: KubeObject, { own = [], nowMs }: EvaluationContext): HealthOutcome | undefined {
   for (const rules of own) {
     const found = rules.outcomeOf(object, nowMs)
     if (found !== undefined) return found
@@ -81,7 +81,7 @@ function ownOutcome(object: KubeObject, { own = [], nowMs }: JudgeContext): Outc
   return undefined
 }
 
-function terminating({ object, ...subject }: Subject, { nowMs }: HealthContext): Outcome {
+function terminating({ object, ...subject }: HealthSubject, { nowMs }: HealthContext): HealthOutcome {
   const { deletionTimestamp: since, finalizers } = object.metadata
   const left = [
     'NamespaceDeletionDiscoveryFailure',
@@ -102,7 +102,7 @@ function terminating({ object, ...subject }: Subject, { nowMs }: HealthContext):
 }
 
 /** Its controller has not seen the last change of its specification. */
-function unobserved({ object, status }: Subject, key: string): Outcome | undefined {
+function unobserved({ object, status }: HealthSubject, key: string): HealthOutcome | undefined {
   const { generation } = object.metadata
   const observed = numberOf(status['observedGeneration'])
   if (observed === undefined)
@@ -117,7 +117,7 @@ function unobserved({ object, status }: Subject, key: string): Outcome | undefin
 }
 
 /** A status without a generation that is older than the last change says nothing about it. */
-function unreported(subject: Subject, context: HealthContext): Outcome | undefined {
+function unreported(subject: HealthSubject, context: HealthContext): HealthOutcome | undefined {
   const { object, status } = subject
   if (isBuiltInGroup(object.apiVersion.split('/')[0] ?? '') || !object.apiVersion.includes('/'))
     return undefined

@@ -8,22 +8,22 @@ import {
   type RetryDecision,
   type Wait,
 } from '@fairlead/proxy/forward.ts'
-import type { Swept } from '@fairlead/proxy/sweep.ts'
-import type { Entrance } from './entrance.ts'
+import type { Expiring } from '@fairlead/proxy/sweep.ts'
 import { chooseInstance, decideRetry } from './instance-choice.ts'
+import type { ListenerContext } from './listener-context.ts'
 import type { Member } from './member.ts'
 import { Tunnel } from './tunnel.ts'
 
-export class Passage implements ForwardedRequest<Member, ConnectionFailure>, Swept {
-  readonly #entrance: Entrance
+export class TcpForward implements ForwardedRequest<Member, ConnectionFailure>, Expiring {
+  readonly #context: ListenerContext
   readonly #client: Socket
   readonly #forward = new Forward<Member, ConnectionFailure>(this)
   #instance: Socket | undefined
   #sinceMs = 0
 
   /** @param client A paused connection. It is reset where no instance takes it. */
-  constructor(entrance: Entrance, client: Socket) {
-    this.#entrance = entrance
+  constructor(context: ListenerContext, client: Socket) {
+    this.#context = context
     this.#client = client
     client.on('error', () => client.destroy())
     client.once('close', this.#abandon)
@@ -34,7 +34,7 @@ export class Passage implements ForwardedRequest<Member, ConnectionFailure>, Swe
   }
 
   choose(progress: ForwardProgress<Member>): Member | Wait<Member> | undefined {
-    return chooseInstance(this.#entrance, progress)
+    return chooseInstance(this.#context, progress)
   }
 
   giveUp(): void {
@@ -42,7 +42,7 @@ export class Passage implements ForwardedRequest<Member, ConnectionFailure>, Swe
   }
 
   send(member: Member): void {
-    const { sweep } = this.#entrance
+    const { sweep } = this.#context
     member.inFlight++
     const instance = connect({
       host: member.host,
@@ -65,20 +65,20 @@ export class Passage implements ForwardedRequest<Member, ConnectionFailure>, Swe
     failure: ConnectionFailure,
     { number }: ForwardProgress<Member>,
   ): RetryDecision {
-    return decideRetry(this.#entrance, member, failure, { number, mayRepeat: true })
+    return decideRetry(this.#context, member, failure, { number, mayRepeat: true })
   }
 
   #join(instance: Socket): void {
     const member = this.#instance === instance ? this.#forward.handOver() : undefined
     if (member === undefined) return
     this.#instance = undefined
-    this.#entrance.sweep.delete(this)
+    this.#context.sweep.delete(this)
     this.#client.off('close', this.#abandon)
-    new Tunnel(this.#entrance, member, this.#client, instance).open()
+    new Tunnel(this.#context, member, this.#client, instance).open()
   }
 
   leave(member: Member): void {
-    this.#entrance.sweep.delete(this)
+    this.#context.sweep.delete(this)
     this.#instance = undefined
     member.leave()
   }
@@ -90,7 +90,7 @@ export class Passage implements ForwardedRequest<Member, ConnectionFailure>, Swe
   }
 
   check(nowMs: number): void {
-    if (nowMs - this.#sinceMs > this.#entrance.bounds.connectMs) {
+    if (nowMs - this.#sinceMs > this.#context.bounds.connectMs) {
       this.#instance?.destroy(codedError('ETIMEDOUT', 'the instance does not accept connections'))
     }
   }
