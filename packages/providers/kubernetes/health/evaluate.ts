@@ -6,20 +6,20 @@ import { type KubeObject, millisecondsOf } from '../objects.ts'
 import { builtInRules, observedKinds } from './built-in.ts'
 import { generic } from './general.ts'
 import type { OwnRules } from './own-rules.ts'
-import { ruledOutcome } from './rules.ts'
 import {
   ageOf,
   changedMsOf,
   ended,
   type HealthContext,
   type HealthOutcome,
+  type HealthResult,
+  type HealthSubject,
   outcome,
   reportedMsOf,
-  type HealthSubject,
   toHealthSubject,
   trueCondition,
-  type HealthResult,
 } from './result.ts'
+import { ruledOutcome } from './rules.ts'
 
 const exemptions = ['health.fairlead.io/ignore', 'argocd.argoproj.io/ignore-healthcheck']
 /** Age of a deletion at which its finalizers are named. */
@@ -73,7 +73,10 @@ function decide(subject: HealthSubject, context: EvaluationContext): HealthOutco
   )
 }
 
-function ownOutcome(object: KubeObject, { own = [], nowMs }: EvaluationContext): HealthOutcome | undefined {
+function ownOutcome(
+  object: KubeObject,
+  { own = [], nowMs }: EvaluationContext,
+): HealthOutcome | undefined {
   for (const rules of own) {
     const found = rules.outcomeOf(object, nowMs)
     if (found !== undefined) return found
@@ -81,7 +84,10 @@ function ownOutcome(object: KubeObject, { own = [], nowMs }: EvaluationContext):
   return undefined
 }
 
-function terminating({ object, ...subject }: HealthSubject, { nowMs }: HealthContext): HealthOutcome {
+function terminating(
+  { object, ...subject }: HealthSubject,
+  { nowMs }: HealthContext,
+): HealthOutcome {
   const { deletionTimestamp: since, finalizers } = object.metadata
   const left = [
     'NamespaceDeletionDiscoveryFailure',

@@ -3,19 +3,19 @@ import { fieldAt, numberOf, objectOf, objectsOf, textOf } from '@fairlead/base/j
 import { isBuiltInGroup } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
 import { attached } from './built-in.ts'
-import { parseRule, runRule } from './rule-language.ts'
 import {
   ageOf,
   awaited,
   byCondition,
-  healthConditionOf,
   type HealthContext,
-  type ObjectState,
-  isSet,
   type HealthOutcome,
-  outcome,
   type HealthSubject,
+  healthConditionOf,
+  isSet,
+  type ObjectState,
+  outcome,
 } from './result.ts'
+import { parseRule, runRule } from './rule-language.ts'
 
 /** The rules of kstatus, with a time for controllers that have not written yet. */
 export function generic(subject: HealthSubject, context: HealthContext): HealthOutcome {

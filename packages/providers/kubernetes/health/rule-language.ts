@@ -13,11 +13,11 @@ import {
   byCondition,
   ended,
   type HealthCondition,
-  type ObjectState,
-  isSet,
   type HealthOutcome,
-  outcome,
   type HealthSubject,
+  isSet,
+  type ObjectState,
+  outcome,
   valuesAt,
 } from './result.ts'
 
@@ -41,7 +41,10 @@ export function parseRule(text: string): RuleStep[] {
     })
 }
 
-export function runRule(rule: readonly RuleStep[], subject: HealthSubject): HealthOutcome | undefined {
+export function runRule(
+  rule: readonly RuleStep[],
+  subject: HealthSubject,
+): HealthOutcome | undefined {
   let warning: string | undefined
   for (const { word, tests } of rule) {
     const found = tests.map((test) => test(subject))
