@@ -44,7 +44,6 @@ export interface Infrastructure {
   followTask(id: string, limit: FollowLimit, as: Caller): Promise<CloudTask | undefined>
   /** Resolves once what was changed can be read. */
   refresh(request: RefreshRequest, as: Caller): Promise<void>
-  /** Names of the operations that it has. */
   operationNames(as: Caller): Promise<string[]>
 
   accounts(as: Caller): Promise<JsonObject[]>
@@ -55,7 +54,6 @@ export interface Infrastructure {
   serverGroups(application: string, as: Caller): Promise<Group[]>
   loadBalancers(application: string, as: Caller): Promise<CloudLoadBalancer[]>
   serverGroup(place: NamedPlace, as: Caller): Promise<CloudServerGroup | undefined>
-  /** Server groups of a cluster. */
   cluster(place: ClusterPlace, as: Caller): Promise<CloudServerGroup[] | undefined>
   target(wanted: ClusterTarget, as: Caller): Promise<CloudServerGroup | undefined>
   instance(place: InstancePlace, as: Caller): Promise<CloudInstance | undefined>

@@ -8,7 +8,6 @@ interface RecordRowsProps<Item> {
   readonly onChange: (records: readonly Item[]) => void
   /** What each of them is, such as "rule". */
   readonly noun: string
-  /** What is added. */
   readonly added: Item
   readonly children: (record: Item, set: (change: Partial<Item>) => void) => ComponentChildren
 }

@@ -8,7 +8,7 @@ import { type Definition, keyOf, titleOf, toDefinition, toPortable } from './def
 const endings = /\.(?:ya?ml|json)$/
 
 /**
- * Of all YAML and JSON files below a folder, or of one file; hidden folders are passed over.
+ * Reads all YAML and JSON files below a folder, or one file; hidden folders are passed over.
  *
  * @throws {Failure} with 3 for a file that holds what is no definition, and for a definition that stands twice
  */

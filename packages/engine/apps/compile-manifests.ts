@@ -12,7 +12,6 @@ import type { Group } from '@fairlead/model/environments/running.ts'
 import type { AppPlace, ClusterRules } from './account-places.ts'
 import { canaryOf, clusterOf, commandWords, keptGroups, secretsOf } from './app-environment.ts'
 
-/** A place in a cluster. */
 export type ClusterPlace = AppPlace & { readonly cluster: ClusterRules }
 
 export function isClusterPlace(place: AppPlace): place is ClusterPlace {

@@ -92,7 +92,6 @@ export class AnalysisStore {
     )
   }
 
-  /** It begins again. */
   beginAgain(id: string, startedMs: number): void {
     this.#statements.beginAgain.run(startedMs, id)
   }

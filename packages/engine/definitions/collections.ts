@@ -14,7 +14,6 @@ export interface Definitions extends Readonly<Record<CollectionName, DocumentSto
   write<T>(work: () => T): T
   readonly context: BackendContext
   readonly held: HeldParts
-  /** Sources of the findings. */
   readonly findingSources: FindingSources
 }
 

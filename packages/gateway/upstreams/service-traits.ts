@@ -22,7 +22,6 @@ export interface ServiceTraits {
   readonly describesTypes: boolean
   /** Finds executions by user, parameter and text. */
   readonly searchesByText: boolean
-  /** Previews tasks. */
   readonly previewsTasks: boolean
   /** Warns about definitions that are saved. */
   readonly warns: boolean

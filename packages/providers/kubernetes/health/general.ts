@@ -119,7 +119,7 @@ function byWord({ status }: HealthSubject): HealthOutcome | undefined {
   return outcome(found[0], `Its ${name} is ${text}${why}.`)
 }
 
-/** Of kinds that are scaled. */
+/** Kinds that are scaled. */
 function byCount({ spec, status }: HealthSubject): HealthOutcome | undefined {
   const wanted = numberOf(spec['replicas'])
   if (wanted === undefined) return undefined

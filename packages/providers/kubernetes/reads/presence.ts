@@ -84,7 +84,7 @@ export class Presence {
     }
   }
 
-  /** Of what is watched: a sign of life, unless one was heard just now. Undefined: none is needed. Never rejects. */
+  /** Probes a watched API server unless it was heard just now. Undefined: no need. Never rejects. */
   check(): Promise<void> | undefined {
     const nowMs = this.#options.now()
     this.#neededMs = nowMs
