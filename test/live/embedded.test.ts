@@ -287,12 +287,17 @@ test('a stream ends with the right to read it', async (t) => {
     await browser.login('rita', 'correct horse')
     const { id, token } = await createToken(browser, { name: 'listens' })
     const stream = await open({ 'x-spinnaker-token': token })
+    const lines = await fetch(`${url}/apps/web/logs?follow=true`, {
+      headers: { 'x-spinnaker-token': token },
+    })
+    assert.equal(lines.status, 200)
     assert.equal(
       (await browser.ask(`/auth/apiTokens/${id}`, { method: 'DELETE' })).status < 300,
       true,
     )
     await stream.find(({ name }) => name === 'end')
     await stream.ended()
+    await assert.rejects(lines.text(), 'logs end, too')
   })
 
   await t.test(

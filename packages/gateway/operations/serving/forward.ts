@@ -10,11 +10,14 @@ import { callerIdentityOf } from '../../upstreams/identity.ts'
 import { passOn } from '../../upstreams/pass-on.ts'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 import { checkServicePresent } from '../declare.ts'
+import { linesType } from '../operation.ts'
 import type { ForwardedCall } from '../route.ts'
 import { formOfCall } from './answer-form.ts'
 import { type CallRecord, isReadCall, type OperationExchange } from './exchange.ts'
 import { attachBody } from './request-body.ts'
-import { answerParsed, type FilteredCall, takesYaml } from './send-answer.ts'
+import { answerParsed, checkAgain, type FilteredCall, takesYaml } from './send-answer.ts'
+
+const checkAgainMs = 3000
 
 export async function answerForward(
   exchange: OperationExchange,
@@ -116,6 +119,7 @@ async function answerInstead(exchange: OperationExchange, error: unknown): Promi
 function stream(exchange: OperationExchange, { service, call }: FilteredCall): void {
   const { operation, form, request, reply, platform } = exchange
   const identity = callerIdentityOf(request.state, request.headers)
+  if (operation.answerType === linesType) endWhenRefused(exchange)
   passOn(platform.upstreams, {
     service,
     call: withCondition(exchange, exchange.withClass(call)),
@@ -127,6 +131,17 @@ function stream(exchange: OperationExchange, { service, call }: FilteredCall): v
     headersOnly: request.method === 'HEAD',
     receiver: new StreamReceiver(exchange, exchange.recordCall(service)),
   })
+}
+
+/** Lines may come without end. A permission service that does not answer ends none: the program that is read would end with it. */
+function endWhenRefused(exchange: OperationExchange): void {
+  const client = exchange.reply.raw
+  const timer = setInterval(() => {
+    checkAgain(exchange).catch((error: unknown) => {
+      if (error instanceof GatewayError && error.status < 500) client.destroy()
+    })
+  }, checkAgainMs).unref()
+  client.once('close', () => clearInterval(timer))
 }
 
 /** The service checks a condition on what is passed on as it is. */

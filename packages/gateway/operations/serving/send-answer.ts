@@ -152,9 +152,17 @@ export async function answerValue(
   return sendValue(request, reply, value.status, value.body)
 }
 
+/** While a stream is open, its credentials may end and rights may change. @throws {GatewayError} */
+export async function checkAgain(exchange: OperationExchange): Promise<void> {
+  const { operation, request, platform, guard } = exchange
+  if (!(await platform.login.stillCounts(request.state)))
+    throw new GatewayError('LOGIN_REQUIRED', 'The login has ended.')
+  await guard.check(operation, exchange)
+}
+
 /** Opens an event stream, and checks again while it is open. The credentials may have ended, or the rights changed. */
 async function listen(exchange: OperationExchange, { subject }: LiveAnswer): Promise<unknown> {
-  const { operation, request, reply, platform, guard, parts } = exchange
+  const { request, reply, platform, parts } = exchange
   const { state, headers } = request
   if (request.method === 'HEAD') return reply.headers(streamHeaders).send()
   const lastEventId = headers['last-event-id']
@@ -168,11 +176,7 @@ async function listen(exchange: OperationExchange, { subject }: LiveAnswer): Pro
         ? `user ${toUserKey(state.user.username)}`
         : state.clientAddress,
     identity: callerIdentityOf(state, headers),
-    checkRights: async () => {
-      if (!(await platform.login.stillCounts(state)))
-        throw new GatewayError('LOGIN_REQUIRED', 'The login has ended.')
-      await guard.check(operation, exchange)
-    },
+    checkRights: () => checkAgain(exchange),
     onWrite: (characters) => {
       state.streamedBytes = characters
     },
