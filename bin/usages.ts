@@ -208,7 +208,7 @@ the next agent adopts them. Where one works already, a service manager with noti
 `,
 }
 
-/** Of a command of several kinds, that of the kind in the first word, or all. */
+/** Usage of a command; of the kind in its first word where it has several, or of all. */
 export function usageOf(name: string, [kind]: readonly string[]): string {
   const own = usages[`${name} ${kind}`] ?? usages[name]
   const kinds = Object.keys(usages).filter((key) => key.startsWith(`${name} `))

@@ -210,7 +210,7 @@ async function deployOnce(running: ManifestRun, fields: DeployFields): Promise<D
   }
 }
 
-/** Of an object whose name the API server has made. */
+/** Adds the name that the API server has generated. */
 function named(prepared: PreparedManifest, name = prepared.objectName): PreparedManifest {
   return prepared.objectName !== undefined || name === undefined
     ? prepared

@@ -138,7 +138,7 @@ async function missingReferences(
   return [...new Set(missing.filter((each) => each !== undefined))]
 }
 
-/** Those that the same deployment creates: nothing can be tried in them. */
+/** Names that the same deployment creates: nothing can be tried in them. */
 async function missingNamespaces(
   { account }: ManifestRun,
   { manifests }: Preparation,
