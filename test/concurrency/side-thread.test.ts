@@ -49,6 +49,14 @@ test('a job that ends the thread harms no other', async () => {
   assert.deepEqual(await Promise.all(outcomes), ['time', 1, 1, 'failed', 1])
 })
 
+test('a program that is gone is told, and not as a lack of time or memory', async () => {
+  const file = new URL('../fixtures/gone.ts', import.meta.url)
+  await assert.rejects(new SideThread<Job, number>({ ...options, file }).run('echo'), {
+    name: 'Error',
+    message: /were replaced while it runs\. Restart it\./,
+  })
+})
+
 test('an idle thread keeps no process from ending', async () => {
   const ports = () =>
     process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length

@@ -88,8 +88,12 @@ export class SideThread<Job, Reply> {
     thread.on('message', (reply: Reply) => {
       if (thread === this.#thread) this.#finish()?.resolve(reply)
     })
-    thread.on('error', (cause) => {
-      if (thread === this.#thread) this.#giveUp('failed', 'it takes too much memory', cause)
+    thread.on('error', (cause: NodeJS.ErrnoException) => {
+      if (thread !== this.#thread) return
+      if (!cause.code?.endsWith('MODULE_NOT_FOUND'))
+        return this.#giveUp('failed', 'it takes too much memory', cause)
+      const what = `The program of the thread "${name}" is gone: the files of Fairlead were replaced while it runs. Restart it.`
+      this.#end(new Error(what, { cause }))
     })
     // A listener for messages would count again as work to wait for.
     thread.unref()
@@ -105,9 +109,13 @@ export class SideThread<Job, Reply> {
   }
 
   #giveUp(reason: SideThreadError['reason'], message: string, cause?: unknown): void {
+    this.#end(new SideThreadError(reason, message, { cause }))
+  }
+
+  #end(error: Error): void {
     void this.#thread?.terminate()
     this.#thread = undefined
-    this.#finish()?.reject(new SideThreadError(reason, message, { cause }))
+    this.#finish()?.reject(error)
   }
 
   #endWhenIdle(): void {
