@@ -17,6 +17,8 @@ interface Tab {
   readonly page: Page
   /** Paths of the API that were read, without their query. */
   readonly reads: string[]
+  /** Requests without an answer; event streams are none of them. */
+  readonly open: ReadonlySet<unknown>
   /** Waits for the word of the top line. */
   says(word: string): Promise<void>
 }
@@ -26,12 +28,16 @@ async function openTab(context: BrowserContext, url: string, path: string): Prom
   const page = await context.newPage()
   await page.clock.install()
   const reads: string[] = []
+  const open = new Set<unknown>()
   page.on('request', (request) => {
     const { pathname } = new URL(request.url())
     // What waits is counted over all applications, which no stream reports.
     const isCount = pathname.endsWith('/executions/search')
     if (request.resourceType() === 'fetch' && !isCount) reads.push(pathname)
+    if (!pathname.endsWith('/events')) open.add(request)
   })
+  for (const end of ['requestfinished', 'requestfailed'] as const)
+    page.on(end as 'requestfinished', (request) => open.delete(request))
   await page.goto(`${url}/console/${path}`)
   const name = page.getByLabel('User name')
   await page.getByRole('heading', { level: 1 }).first().waitFor()
@@ -47,7 +53,7 @@ async function openTab(context: BrowserContext, url: string, path: string): Prom
       `the word ${word}`,
     )
   }
-  return { page, reads, says }
+  return { page, reads, open, says }
 }
 
 async function start(t: test.TestContext, browser: Chromium, settings = {}, embedded = true) {
@@ -78,8 +84,8 @@ async function start(t: test.TestContext, browser: Chromium, settings = {}, embe
 }
 
 /** Waits until nothing is read any more. @returns what was read since the last time */
-async function settle({ page, reads }: Tab): Promise<string[]> {
-  for (let before = -1; before !== reads.length; ) {
+async function settle({ page, reads, open }: Tab): Promise<string[]> {
+  for (let before = -1; before !== reads.length || open.size > 0; ) {
     before = reads.length
     await page.waitForTimeout(1000)
   }
