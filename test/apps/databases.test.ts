@@ -12,7 +12,7 @@ import { fieldOf, type JsonObject, objectsOf } from '../../packages/base/json/va
 import { runCli } from '../support/cli.ts'
 import { pushProgramsImage, startPodman } from '../support/container-runtime.ts'
 import { needs } from '../support/debian.ts'
-import { type Deployments, startDeployments } from '../support/deployments.ts'
+import { type Deployments, startDeployments, startTraffic } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
 import { startOciRegistry } from '../support/oci-registry.ts'
 import { mountSmallDisk } from '../support/small-disk.ts'
@@ -88,12 +88,21 @@ test('databases of an app', async (t) => {
   const cli = async (...args: string[]) =>
     runCli(args, { env: { ...env, FAIRLEAD_URL: await startUserProxy(t, fairlead.url()) } })
   const variables: Record<string, string> = {}
-  const sql = async (text: string) => {
-    const { stdout } = await run('psql', ['-XAtqc', text], { env: { PATH, ...variables } })
+  const readVariables = async () => {
+    const place = join(home, 'variables')
+    const { code, stderr } = await cli('exec', 'web', '--', 'sh', '-c', `env > ${place}`)
+    assert.equal(code, 0, stderr)
+    for (const line of readFileSync(place, 'utf8').split('\n')) {
+      const [, name, value] = /^((?:PG\w+|\w+_URL))=(.*)$/.exec(line) ?? []
+      if (name !== undefined && value !== undefined) variables[name] = value
+    }
+  }
+  const sql = async (text: string, given = variables) => {
+    const { stdout } = await run('psql', ['-XAtqc', text], { env: { PATH, ...given } })
     return stdout.trim()
   }
-  const withCache = async <T>(use: (client: Redis) => Promise<T>) => {
-    const client = new Redis(variables['REDIS_URL'] ?? '', { maxRetriesPerRequest: null })
+  const withCache = async <T>(use: (client: Redis) => Promise<T>, given = variables) => {
+    const client = new Redis(given['REDIS_URL'] ?? '', { maxRetriesPerRequest: null })
     client.on('error', () => {})
     try {
       return await use(client)
@@ -106,13 +115,7 @@ test('databases of an app', async (t) => {
     const before = await fairlead.ask('POST', '/apps/shop/plan', { file: fileWith() })
     assert.equal(before.status, 200, JSON.stringify(before.body))
     await deploy('1.0.0')
-    const place = join(home, 'variables')
-    const { code, stderr } = await cli('exec', 'web', '--', 'sh', '-c', `env > ${place}`)
-    assert.equal(code, 0, stderr)
-    for (const line of readFileSync(place, 'utf8').split('\n')) {
-      const [, name, value] = /^((?:PG\w+|\w+_URL))=(.*)$/.exec(line) ?? []
-      if (name !== undefined && value !== undefined) variables[name] = value
-    }
+    await readVariables()
     assert.match(
       variables['DATABASE_URL'] ?? '',
       /^postgresql:\/\/shop:[\w-]{43}@127\.0\.0\.1:\d+\/shop$/,
@@ -345,6 +348,73 @@ test('databases of an app', async (t) => {
     assert.equal(await sql('SELECT count(*) FROM written'), rows)
     assert.deepEqual(await fairlead.cluster('shop-db'), ['(shop-db-v000)', 'shop-db-v001'])
   })
+
+  await t.test(
+    'services have a rotated password, and databases refuse the former one',
+    async () => {
+      const legacy = async (given = variables) => {
+        const { port, username, password } = new URL(given['LEGACY_URL'] ?? '')
+        const place = ['--no-defaults', '-h', '127.0.0.1', '-P', port, '-u', username]
+        const env = { PATH, MYSQL_PWD: password }
+        return (await run('mariadb', [...place, '-Ne', 'SELECT n FROM t', 'shop'], { env })).stdout
+      }
+      const rows = await sql('SELECT count(*) FROM written')
+      const members = await withCache((client) => client.scard('written'))
+      const first = { ...variables }
+      const started = await fairlead.ask('POST', '/apps/shop/databases/db/rotation', {})
+      assert.equal(started.status, 202, JSON.stringify(started.body))
+      await fairlead.ask('PUT', `/pipelines/${fieldOf(started.body, 'id')}/cancel`)
+      await ends(started.body, 'CANCELED')
+      assert.equal(await sql('SELECT count(*) FROM written'), rows)
+
+      const traffic = startTraffic(front.http, 'shop.example')
+      for (const user of ['shop_b', 'shop']) {
+        const former = { ...variables }
+        for (const name of ['db', 'cache', 'legacy']) {
+          const { code, stderr, stdout } = await cli('db', 'rotate', name, '--yes')
+          assert.equal(code, 0, stderr + stdout)
+        }
+        await readVariables()
+        assert.equal(variables['PGUSER'], user)
+        assert.equal(new URL(variables['LEGACY_URL'] ?? '').username, user)
+        await assert.rejects(sql('SELECT 1', former), /password authentication failed/)
+        await assert.rejects(legacy(former), /Access denied/)
+        await assert.rejects(
+          withCache((client) => client.ping(), former),
+          /WRONGPASS|NOAUTH/,
+        )
+        assert.equal(await sql('SELECT count(*) FROM written'), rows)
+        assert.equal(await legacy(), '7\n')
+        assert.equal(await withCache((client) => client.scard('written')), members)
+        await sql(`CREATE TABLE of_${user} ()`)
+      }
+      assert.notEqual(variables['PGPASSWORD'], first['PGPASSWORD'])
+      const owners = await sql(
+        "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'",
+      )
+      assert.equal(owners, 'shop')
+
+      const rollback = await fairlead.ask('POST', '/apps/shop/rollback', { to: '1.1.0' })
+      assert.equal(rollback.status, 200, JSON.stringify(rollback.body))
+      await ends(rollback.body)
+      await readVariables()
+      assert.equal(await sql('SELECT count(*) FROM written'), rows)
+      const lost = (await traffic.stop()).filter(({ status }) => status !== 200)
+      assert.deepEqual(lost, [])
+
+      const former = { ...variables }
+      const killed = await fairlead.ask('POST', '/apps/shop/databases/cache/rotation', {})
+      assert.equal(killed.status, 202, JSON.stringify(killed.body))
+      await fairlead.restart()
+      await ends(killed.body)
+      await readVariables()
+      await assert.rejects(
+        withCache((client) => client.ping(), former),
+        /WRONGPASS|NOAUTH/,
+      )
+      assert.equal(await withCache((client) => client.scard('written')), members)
+    },
+  )
 
   await t.test('a database that leaves the file runs on, until it is removed', async () => {
     const kept = '  cache: { type: redis, persistence: always }'

@@ -131,7 +131,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'body of POST /apps/{application}/deployments',
     'body of POST /apps/{application}/rollback',
     'body of POST /apps/{application}/promotions',
-    ...['backups', 'restore', 'upgrade', 'removal'].map(
+    ...['backups', 'restore', 'upgrade', 'rotation', 'removal'].map(
       (action) => `body of POST /apps/{application}/databases/{name}/${action}`,
     ),
     'body of PUT /apps/{application}/scale',

@@ -252,6 +252,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'POST /apps/{application}/databases/{name}/backups': 'writers',
   'POST /apps/{application}/databases/{name}/restore': 'writers',
   'POST /apps/{application}/databases/{name}/upgrade': 'writers',
+  'POST /apps/{application}/databases/{name}/rotation': 'writers',
   'POST /apps/{application}/databases/{name}/removal': 'writers',
   'POST /apps/{application}/eject': 'writers',
   'POST /apps/{application}/sources': 'writers',

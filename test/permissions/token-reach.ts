@@ -217,6 +217,7 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'POST /apps/{application}/databases/{name}/backups': 'its own',
   'POST /apps/{application}/databases/{name}/restore': 'its own',
   'POST /apps/{application}/databases/{name}/upgrade': 'its own',
+  'POST /apps/{application}/databases/{name}/rotation': 'its own',
   'POST /apps/{application}/databases/{name}/removal': 'its own',
   'POST /apps/{application}/eject': 'its own',
   'GET /applications/{application}/secrets': 'its own',

@@ -76,6 +76,19 @@ const upgrade = defineCommand({
   },
 })
 
+const rotate = defineCommand({
+  name: 'rotate',
+  summary: 'give the services another password, and make the database refuse the former one',
+  words: '[name]',
+  options: detach,
+  run: async (context, options) => {
+    const message =
+      'The services start anew, and then the database, which does not answer for some seconds. Rotate its password?'
+    if (!(await context.questions.confirm(message))) return exitCodes.done
+    return startRun(context, 'rotation', {}, options)
+  },
+})
+
 const connect = defineCommand({
   name: 'connect',
   summary: 'open psql, redis-cli or mariadb in a database',
@@ -105,13 +118,13 @@ const remove = defineCommand({
 
 export const db = defineCommand({
   name: 'db',
-  summary: 'databases of the app: list, backup, restore, upgrade, connect, remove',
+  summary: 'databases of the app: list, backup, restore, upgrade, rotate, connect, remove',
   group: 'app',
-  actions: [list, backup, restore, upgrade, connect, remove],
+  actions: [list, backup, restore, upgrade, rotate, connect, remove],
   run: async () => {
     throw misuse(
       'The command is incomplete.',
-      'Use: fairlead db list|backup|restore|upgrade|connect|remove',
+      'Use: fairlead db list|backup|restore|upgrade|rotate|connect|remove',
     )
   },
 })
@@ -156,7 +169,7 @@ async function typeName(
 
 async function startRun(
   context: CommandContext,
-  action: 'backups' | 'restore' | 'upgrade' | 'removal',
+  action: 'backups' | 'restore' | 'upgrade' | 'rotation' | 'removal',
   body: Readonly<Record<string, string | undefined>>,
   { detach: isDetached }: { readonly detach: boolean },
 ): Promise<number> {

@@ -12,7 +12,7 @@ import { type AppPlace, readAccountPlace } from './account-places.ts'
 import { type ReadApp, readApp } from './app-environment.ts'
 import { type AppRunKind, AppStore, type StoredApp } from './app-store.ts'
 import { deployPipelineName } from './compile.ts'
-import { AppDatabases, withPorts } from './databases.ts'
+import { AppDatabases } from './databases.ts'
 import { isPreview, previewOf, readPreview } from './previews.ts'
 import { statusOf } from './status.ts'
 
@@ -50,7 +50,7 @@ export class AppRecords {
     this.context = context
     this.engine = engine
     this.store = new AppStore(context.db)
-    this.databases = new AppDatabases(context, engine)
+    this.databases = new AppDatabases(context, engine, this.store)
   }
 
   async known(application: string, as: Caller): Promise<KnownApp> {
@@ -107,7 +107,7 @@ export class AppRecords {
   /** Variables of services lead to the databases. */
   async withDatabases(app: ReadApp, as: Caller): Promise<ReadApp> {
     if (app.environments.every(({ attach }) => attach.length === 0)) return app
-    return withPorts(app, await this.databases.ports(app.application, as))
+    return this.databases.withAddresses(app, await this.databases.ports(app.application, as))
   }
 
   async placeOf({ account }: AppHere, as: Caller): Promise<AppPlace> {
@@ -146,7 +146,7 @@ export class AppRecords {
     const executionId = options.nextId()
     const user = as.user ?? 'anonymous'
     const version = versionOf(image)
-    const ahead = this.#lastOf(String(definition['id']))
+    const ahead = this.lastOf(String(definition['id']))
     const trigger = {
       type: 'manual',
       user,
@@ -169,7 +169,7 @@ export class AppRecords {
   }
 
   /** The run of a pipeline that a further one would wait for: the last in its row. */
-  #lastOf(configId: string): string | undefined {
+  lastOf(configId: string): string | undefined {
     const { store } = this.engine.options
     const parked = store.parked(configId).toSorted((a, b) => (a.parkedAt < b.parkedAt ? -1 : 1))
     return parked.at(-1)?.id ?? store.begun(configId).at(-1)

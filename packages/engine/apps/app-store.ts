@@ -52,6 +52,15 @@ export const appMigrations = [
     PRIMARY KEY (application, branch)
   ) STRICT;
   `,
+  `
+  CREATE TABLE orchestration_app_databases (
+    application TEXT NOT NULL,
+    environment TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    generation  INTEGER NOT NULL,
+    PRIMARY KEY (application, environment, name)
+  ) STRICT;
+  `,
 ]
 
 export interface StoredApp {
@@ -89,6 +98,12 @@ export interface AppPreview {
   /** Text of the branch's file that was deployed last. */
   readonly file: string
   readonly deployedMs: number
+}
+
+export interface StoredDatabase {
+  readonly application: string
+  readonly environment: string
+  readonly name: string
 }
 
 /** A number of instances that holds until the file has another one. */
@@ -138,7 +153,7 @@ export class AppStore {
   /** Forgets all of it but the numbers of its versions, whose images may be there. */
   forget(application: string): void {
     inTransaction(this.#db, () => {
-      for (const table of ['objects', 'runs', 'scales', 'previews'])
+      for (const table of ['objects', 'runs', 'scales', 'previews', 'databases'])
         this.#db
           .prepare(`DELETE FROM orchestration_app_${table} WHERE application = ?`)
           .run(application)
@@ -221,6 +236,21 @@ export class AppStore {
   dropPreview(application: string, branch: string): void {
     this.#sql
       .run`DELETE FROM orchestration_app_previews WHERE application = ${application} AND branch = ${branch}`
+  }
+
+  /** How often the password of a database was rotated. */
+  passwordGeneration({ application, environment, name }: StoredDatabase): number {
+    const row = this.#sql.get`
+      SELECT generation FROM orchestration_app_databases
+      WHERE application = ${application} AND environment = ${environment} AND name = ${name}`
+    return Number(row?.['generation'] ?? 0)
+  }
+
+  keepPasswordGeneration(database: StoredDatabase, generation: number): void {
+    const { application, environment, name } = database
+    this.#sql.run`
+      INSERT OR REPLACE INTO orchestration_app_databases
+      VALUES (${application}, ${environment}, ${name}, ${generation})`
   }
 
   scales(application: string): AppScale[] {

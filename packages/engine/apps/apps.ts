@@ -35,7 +35,7 @@ export class Apps {
     this.#plans = new AppPlans(this.#records)
     this.deployments = new AppDeployments(this.#records, this.#plans)
     this.connections = new AppConnections(this.#records, this.#plans, this.deployments)
-    this.databases = new DatabaseOrders(this.#records)
+    this.databases = new DatabaseOrders(this.#records, this.deployments)
   }
 
   /** @throws {PortError} 404 for an app that was not deployed by a file */

@@ -1,7 +1,7 @@
 /** Connections of apps with repositories, whose pushes deploy them, and the previews of branches. */
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { ownDatabases, passwordSecretOf } from '@fairlead/model/app-file/databases.ts'
+import { ownDatabases } from '@fairlead/model/app-file/databases.ts'
 import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { AppRevisions, RevisionOrder } from '../orchestration/app-revisions.ts'
@@ -156,8 +156,7 @@ export class AppConnections implements AppRevisions {
       ...here.services.filter(({ volumes }) => volumes.length > 0),
       ...ownDatabases(here),
     ]
-    for (const { name } of ownDatabases(here))
-      this.#records.context.ports.secrets.discard?.(passwordSecretOf(here, name), { application })
+    for (const { name } of ownDatabases(here)) this.#records.databases.discardPasswords(here, name)
     return [
       ...jobs,
       ...(await this.#records.databases.stopJobs(application, { environment }, as)),

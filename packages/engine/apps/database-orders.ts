@@ -3,6 +3,8 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { AppRecords } from './app-records.ts'
+import type { AppDeployments } from './deployments.ts'
+
 export interface AppDatabaseOrder {
   readonly application: string
   readonly environment: string | undefined
@@ -11,9 +13,11 @@ export interface AppDatabaseOrder {
 
 export class DatabaseOrders {
   readonly #records: AppRecords
+  readonly #deployments: AppDeployments
 
-  constructor(records: AppRecords) {
+  constructor(records: AppRecords, deployments: AppDeployments) {
     this.#records = records
+    this.#deployments = deployments
   }
 
   /** Databases of an app that was deployed. */
@@ -48,6 +52,10 @@ export class DatabaseOrders {
   ): Promise<JsonObject> {
     const { databases } = this.#records
     return databases.upgrade({ ...(await this.#databaseOf(order, as)), to }, as)
+  }
+
+  async rotate(order: AppDatabaseOrder, as: Caller): Promise<JsonObject> {
+    return this.#deployments.rotatePassword(await this.#databaseOf(order, as), as)
   }
 
   /** @throws {PortError} 400 unless the database is named once more, and while the file has it */

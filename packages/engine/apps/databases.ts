@@ -25,6 +25,7 @@ import { startPipeline } from '../orchestration/executions.ts'
 import type { AppPlace } from './account-places.ts'
 import { clusterOf, clusterParts, type ReadApp } from './app-environment.ts'
 import { operate } from './app-objects.ts'
+import type { AppStore } from './app-store.ts'
 import { appPipelineFields, type CompiledObject } from './compile.ts'
 import { isClusterPlace } from './compile-manifests.ts'
 import { isPreview } from './previews.ts'
@@ -34,6 +35,8 @@ import { deleteBalancerOf, stopOf } from './run-stages.ts'
 const environmentLabel = 'fairlead.environment'
 const nameLabel = 'fairlead.database-name'
 const digestLabel = 'fairlead.database-digest'
+/** How often its password was rotated when the server started: it accepts that password and the next one. */
+const generationLabel = 'fairlead.database-password'
 /** Labels databases in a container. */
 const imageLabel = 'fairlead.database-image'
 
@@ -72,7 +75,8 @@ export interface RunningDatabase {
   readonly group: Group
 }
 
-type PortOf = (here: AppHere, name: string) => number | undefined
+type Here = Pick<AppHere, 'application' | 'environment'>
+export type PortOf = (here: AppHere, name: string) => number | undefined
 
 interface AttachOrder {
   readonly here: AppHere
@@ -123,10 +127,27 @@ export function compileBackups(here: AppHere, place: AppPlace, digest: string): 
 export class AppDatabases {
   readonly #context: BackendContext
   readonly #engine: Engine
+  readonly #store: AppStore
 
-  constructor(context: BackendContext, engine: Engine) {
+  constructor(context: BackendContext, engine: Engine, store: AppStore) {
     this.#context = context
     this.#engine = engine
+    this.#store = store
+  }
+
+  /** Variables of services lead to the databases. */
+  withAddresses(app: ReadApp, portOf: PortOf): ReadApp {
+    const environments = app.environments.map((here) =>
+      withDatabases(here, ({ name }) => ({
+        port: portOf(here, name) ?? 0,
+        generation: this.#generationOf(here, name),
+      })),
+    )
+    return { ...app, environments }
+  }
+
+  #generationOf({ application, environment }: Here, name: string): number {
+    return this.#store.passwordGeneration({ application, environment, name })
   }
 
   /** Ports of the databases of an application, by its load balancers. */
@@ -143,26 +164,18 @@ export class AppDatabases {
   isReserved(app: ReadApp, placeOf: (here: AppHere) => AppPlace, portOf: PortOf): boolean {
     return onMachine(app, placeOf).every((here) =>
       ownDatabases(here).every(
-        ({ name }) => portOf(here, name) !== undefined && this.#hasPassword(here, name),
+        ({ name }) =>
+          portOf(here, name) !== undefined && this.#missingPasswords(here, name).length === 0,
       ),
     )
   }
 
   /** Gives each database of the file an address and a password, where it has none. @throws {PortError} */
   async reserve(app: ReadApp, placeOf: (here: AppHere) => AppPlace, as: Caller): Promise<void> {
-    const { infrastructure, secrets } = this.#context.ports
-    const { application } = app
-    const user = as.user ?? 'anonymous'
+    const { infrastructure } = this.#context.ports
     for (const here of onMachine(app, placeOf)) {
       for (const { name } of ownDatabases(here)) {
-        if (!this.#hasPassword(here, name)) {
-          if (secrets.create === undefined)
-            throw new PortError(
-              400,
-              `attach.${name}: a password cannot be kept, since the definition store is external (services.front50).`,
-            )
-          secrets.create(passwordSecretOf(here, name), { application, user })
-        }
+        this.#makePasswords(here, name, as)
         const { provider, account, region } = placeOf(here)
         const content = {
           cloudProvider: provider,
@@ -182,10 +195,77 @@ export class AppDatabases {
     }
   }
 
-  #hasPassword({ application, environment }: AppHere, name: string): boolean {
-    return this.#context.ports.secrets.isSet(passwordSecretOf({ environment }, name), {
-      application,
-    })
+  /** Names of the secrets with the present password and the next one that are not set. */
+  #missingPasswords(here: Here, name: string): string[] {
+    const { application } = here
+    const generation = this.#generationOf(here, name)
+    return [generation, generation + 1]
+      .map((each) => passwordSecretOf(here, name, each))
+      .filter((secret) => !this.#context.ports.secrets.isSet(secret, { application }))
+  }
+
+  /** @throws {PortError} 400 where secrets are not kept */
+  #makePasswords(here: Here, name: string, as: Caller): void {
+    const { secrets } = this.#context.ports
+    const { application } = here
+    for (const secret of this.#missingPasswords(here, name)) {
+      if (secrets.create === undefined)
+        throw new PortError(
+          400,
+          `attach.${name}: a password cannot be kept, since the definition store is external (services.front50).`,
+        )
+      secrets.create(secret, { application, user: as.user ?? 'anonymous' })
+    }
+  }
+
+  /** Forgets the passwords of a database that goes with all its data. */
+  discardPasswords(here: Here, name: string): void {
+    const { application, environment } = here
+    const generation = this.#generationOf(here, name)
+    for (const each of [generation - 1, generation, generation + 1])
+      this.#context.ports.secrets.discard?.(passwordSecretOf(here, name, each), { application })
+    this.#store.keepPasswordGeneration({ application, environment, name }, 0)
+  }
+
+  /**
+   * Lets services have the next password, which the server accepts already. Where the last rotation did not reach its end, that one goes on.
+   *
+   * @throws {PortError} 400 where secrets are not kept, 404, 409 for a server that an older version has started
+   */
+  async beginRotation(here: AppHere, name: string, as: Caller): Promise<void> {
+    const { application, environment } = here
+    const order = { application, environment, name }
+    const { group } = await this.#find(order, as)
+    if (ownDatabases(here).every((each) => each.name !== name))
+      throw new PortError(
+        400,
+        `${name} is not in the app file any more, so its password is used by no service.`,
+      )
+    const accepted = textOf(group.labels[generationLabel])
+    if (accepted === undefined)
+      throw new PortError(
+        409,
+        `${name} was started by an older version of Fairlead, and knows one password only. Change a key of attach.${name} in the app file, such as keep, deploy, and repeat this.`,
+      )
+    const present = this.#generationOf(here, name)
+    if (Number(accepted) === present) {
+      const former = passwordSecretOf(here, name, present - 1)
+      if (present > 0) this.#context.ports.secrets.discard?.(former, { application })
+      this.#store.keepPasswordGeneration(order, present + 1)
+    }
+    this.#makePasswords(here, name, as)
+  }
+
+  /** The stage that starts a server anew, after which it refuses the former password. @throws {PortError} 404 */
+  endOfRotation({ here, place, portOf, running }: AttachOrder, name: string): JsonObject {
+    const attachment = ownDatabases(here).find((each) => each.name === name)
+    const present = running.find(({ cluster }) => cluster === clusterOf(here, name))
+    if (attachment === undefined || present === undefined)
+      throw new PortError(404, `${name} does not run in ${here.environment} any more.`)
+    const image = textOf(present.group.labels[imageLabel])
+    const generation = this.#generationOf(here, name)
+    const cluster = toCluster(here, { ...attachment, image, generation }, place, portOf(here, name))
+    return { type: 'deploy', name: `Take the former password from ${name}`, clusters: [cluster] }
   }
 
   /**
@@ -198,26 +278,28 @@ export class AppDatabases {
     as: Caller,
   ): Promise<JsonObject[]> {
     const stages = ownDatabases(here).map(async (attachment) => {
-      const { name, type } = attachment
+      const { name } = attachment
       const present = running.find(({ cluster }) => cluster === clusterOf(here, name))
       const labelsNow = present?.group.labels ?? {}
+      // A rotation alone ends a password.
+      const generation = Number(labelsNow[generationLabel] ?? this.#generationOf(here, name))
+      const port = portOf(here, name) ?? 0
       const ofImage = (image: string | undefined) =>
-        toServerGroup(here, { ...attachment, image }, place, portOf(here, name) ?? 0)
+        toServerGroup(here, { ...attachment, image, generation }, place, port)
       const former = textOf(labelsNow[imageLabel])
       let image = attachment.container === false ? undefined : imageOf(attachment, former)
       if (present === undefined && image === undefined && attachment.container === undefined)
         image = await this.#imageWithoutProgram(attachment, ofImage, as)
-      const content = ofImage(image)
-      const digest = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 12)
-      if (textOf(labelsNow[digestLabel]) === digest) return []
-      const labels = {
-        [databaseLabel]: type,
-        [environmentLabel]: here.environment,
-        [nameLabel]: name,
-        [digestLabel]: digest,
-        ...definedOf({ [imageLabel]: image }),
-      }
-      const cluster = { ...content, labels }
+      const started =
+        present !== undefined && labelsNow[generationLabel] === undefined ? undefined : generation
+      const content = toServerGroup(
+        here,
+        { ...attachment, image, generation: started },
+        place,
+        port,
+      )
+      if (textOf(labelsNow[digestLabel]) === digestOf(content)) return []
+      const cluster = toCluster(here, { ...attachment, image, generation }, place, port)
       await this.#checkProgram(name, cluster, as)
       // Other programs are about to write into its volume.
       const before =
@@ -382,7 +464,7 @@ export class AppDatabases {
     const found = await this.#find(order, as)
     const { environment, name } = found
     const stage = jobStage(`Back ${name} up`, ['backup'], jobPlace(order.application, found))
-    return this.#start(`backup ${name} ${environment}`, [stage], { ...order, found }, as)
+    return this.start(`backup ${name} ${environment}`, [stage], order, as)
   }
 
   /** Starts a run that loads a backup into a new folder, which then takes the place of the present one. @param from Undefined: the newest */
@@ -398,12 +480,7 @@ export class AppDatabases {
       awaiting: 'await-restore',
       doing: `Load the backup into ${found.name}`,
     })
-    return this.#start(
-      `restore ${found.name} ${found.environment}`,
-      stages,
-      { ...order, found },
-      as,
-    )
+    return this.start(`restore ${found.name} ${found.environment}`, stages, order, as)
   }
 
   /**
@@ -447,7 +524,7 @@ export class AppDatabases {
             doing: `Move ${name} to version ${to}`,
           })),
     ]
-    return this.#start(`upgrade ${name} ${environment}`, stages, { ...order, found }, as)
+    return this.start(`upgrade ${name} ${environment}`, stages, order, as)
   }
 
   /** Starts a run that backs it up a last time, stops it, and deletes its data; the last backup stays. */
@@ -462,7 +539,7 @@ export class AppDatabases {
       stopOf(cluster, place.place),
       closingOf(cluster, place.place),
     ]
-    const run = await this.#start(`remove ${name} ${environment}`, stages, { ...order, found }, as)
+    const run = await this.start(`remove ${name} ${environment}`, stages, order, as)
     const pipeline = { application, name: backupPipelineName(environment, name) }
     const { definitions } = this.#context.ports
     const pipelines = await definitions.pipelinesOf(application, as)
@@ -505,10 +582,11 @@ export class AppDatabases {
     )
   }
 
-  async #start(
+  /** Starts a run of stages, one after the other. */
+  async start(
     name: string,
     stages: readonly JsonObject[],
-    { application, found }: DatabaseOrder & { readonly found: RunningDatabase },
+    { application, environment, name: database }: DatabaseOrder,
     as: Caller,
   ): Promise<JsonObject> {
     const executionId = this.#engine.options.nextId()
@@ -519,16 +597,8 @@ export class AppDatabases {
     }))
     const trigger = { type: 'manual', user: as.user ?? 'anonymous', parameters: {} }
     await startPipeline({ executionId, application, name, stages: row, trigger }, as, this.#engine)
-    return { id: executionId, environment: found.environment, name: found.name }
+    return { id: executionId, environment, name: database }
   }
-}
-
-/** Variables of services lead to the databases. */
-export function withPorts(app: ReadApp, portOf: PortOf): ReadApp {
-  const environments = app.environments.map((here) =>
-    withDatabases(here, ({ name }) => portOf(here, name)),
-  )
-  return { ...app, environments }
 }
 
 /** Environments on accounts of this machine. */
@@ -539,6 +609,36 @@ function onMachine(
   return environments.filter(
     (here) => ownDatabases(here).length > 0 && !isClusterPlace(placeOf(here)),
   )
+}
+
+/** Its server group, as the stage `deploy` takes it. */
+function toCluster(
+  here: AppHere,
+  attachment: StartedDatabase & { readonly generation: number },
+  place: AppPlace,
+  port: number | undefined,
+): JsonObject {
+  const content = toServerGroup(here, attachment, place, port ?? 0)
+  const { name, type, image, generation } = attachment
+  const labels = {
+    [databaseLabel]: type,
+    [environmentLabel]: here.environment,
+    [nameLabel]: name,
+    [digestLabel]: digestOf(content),
+    [generationLabel]: String(generation),
+    ...definedOf({ [imageLabel]: image }),
+  }
+  return { ...content, labels }
+}
+
+function digestOf(content: JsonObject): string {
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 12)
+}
+
+interface StartedDatabase extends AttachmentHere {
+  readonly image: string | undefined
+  /** Of the password that services have; undefined: of a server that an older version has started. */
+  readonly generation: number | undefined
 }
 
 /** A server group of one instance with a volume of its own, and one for backups, which jobs have, too. */
@@ -553,7 +653,8 @@ function toServerGroup(
     persistence,
     asCache,
     image,
-  }: AttachmentHere & { readonly image: string | undefined },
+    generation,
+  }: StartedDatabase,
   { provider, account, region }: AppPlace,
   port: number,
 ): JsonObject {
@@ -574,7 +675,7 @@ function toServerGroup(
     capacity: { min: 1, max: 1, desired: 1 },
     environment: {
       DATABASE_NAME: application,
-      DATABASE_PASSWORD: `secret:${passwordSecretOf(here, name)}`,
+      ...passwordsOf(here, name, generation),
       DATABASE_PORT: String(port),
       DATABASE_KEEP: String(keep),
       DATABASE_PERSISTENCE: persistence,
@@ -592,6 +693,17 @@ function toServerGroup(
     strategy: 'recreate',
     maxRemainingAsgs: 1,
     rollback: { onFailure: true },
+  }
+}
+
+/** Of the first and the second user: the present one, and that of the next rotation. */
+function passwordsOf(here: AppHere, name: string, generation: number | undefined) {
+  const secretOf = (each: number) => `secret:${passwordSecretOf(here, name, each)}`
+  if (generation === undefined) return { DATABASE_PASSWORD: secretOf(0) }
+  const isFirst = generation % 2 === 0
+  return {
+    DATABASE_PASSWORD: secretOf(isFirst ? generation : generation + 1),
+    DATABASE_OTHER_PASSWORD: secretOf(isFirst ? generation + 1 : generation),
   }
 }
 

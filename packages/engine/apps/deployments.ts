@@ -6,12 +6,14 @@ import { toAppBuildStage } from '@fairlead/ports/app-builds.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { AppPlace } from './account-places.ts'
 import { type ReadApp, secretsOf, withoutCanary } from './app-environment.ts'
-import { writeObjects } from './app-objects.ts'
+import { wordOf, writeObjects } from './app-objects.ts'
 import { type AppRecords, chooseEnvironment, versionOf } from './app-records.ts'
 import type { AppRun, AppRunKind } from './app-store.ts'
 import { deploymentStages } from './compile.ts'
 import { isClusterPlace, otherWorkloadStages, removalStages } from './compile-manifests.ts'
+import type { DatabaseOrder } from './databases.ts'
 import { type AppOrder, type AppPlans, toPlanView } from './plans.ts'
+import { previewOf } from './previews.ts'
 import { appStopStages, servingClusters, withConstraints } from './run-stages.ts'
 export interface DeploymentOrder extends AppOrder {
   /** Such as `shop:7-4f7c2d1`, which exists; undefined: one is built of the source. */
@@ -246,16 +248,13 @@ export class AppDeployments {
       )
       const runs: JsonObject[] = []
       for (const here of restarts ? users : []) {
-        const serving = await this.#records.servingVersion(here, as)
-        const run = this.#records.store
-          .runs(application, here.environment, runsLookedAt)
-          .find(({ version }) => version === serving)
-        if (run === undefined) continue
+        const serving = await this.#servingRun(here, as)
+        if (serving === undefined) continue
         const definition = await this.#records.storedPipeline(application, here.environment, as)
         const stages = objectsOf(definition['stages'])
           .filter(({ refId }) => refId !== 'release')
           .map(withoutRelease)
-        const { image, file } = run
+        const { image, file } = serving
         const message = `New value of the secret ${name}`
         runs.push(
           await this.#records.start(
@@ -266,6 +265,81 @@ export class AppDeployments {
       }
       return { usedBy, runs }
     })
+  }
+
+  /**
+   * Starts services anew with the next password of a database, with the versions that they run, and then the server without the former one.
+   *
+   * @throws {PortError} 400, 404, 409 where pipelines are the user's own or were edited elsewhere
+   */
+  async rotatePassword(order: DatabaseOrder, as: Caller): Promise<JsonObject> {
+    const { application, environment, name } = order
+    return this.#records.inTurn(application, async () => {
+      const { databases, store, context } = this.#records
+      const planned = () => this.#plans.plan({ application, ...this.#fileOf(order) }, as)
+      const { isEjected, objects: present, here: attached } = await planned()
+      if (isEjected)
+        throw new PortError(
+          409,
+          `${application} is ejected: its pipelines are your own, and would keep the former password.`,
+        )
+      const edited = present.filter(({ state }) => state === 'drift')
+      if (edited.length > 0)
+        throw new PortError(
+          409,
+          `Edited elsewhere, and it would keep the former password: ${edited.map(({ object }) => wordOf(object)).join(', ')}. Deploy with --overwrite, or take the edits into the app file, and repeat this.`,
+        )
+      const definition = await this.#records.storedPipeline(application, environment, as)
+      const serving = await this.#servingRun(attached, as)
+      const active = this.#records.lastOf(String(definition['id']))
+      if (serving === undefined && active !== undefined)
+        throw new PortError(
+          409,
+          `The first deployment to ${environment} has the present password. Repeat this after its end: fairlead watch ${active}`,
+        )
+      await databases.beginRotation(attached, name, as)
+      const { here, placeOf, portOf, running, objects } = await planned()
+      const place = placeOf(here)
+      await writeObjects(objects, false, { application, ports: context.ports, store, as })
+      const last = databases.endOfRotation({ here, place, portOf, running }, name)
+      if (serving === undefined) return databases.start(`rotate ${name}`, [last], order, as)
+      const deployments = deploymentStages(withoutCanary(here), place)
+        .filter(({ refId }) => refId !== 'release')
+        .map(withoutRelease)
+      const stages = [
+        ...deployments,
+        {
+          ...last,
+          refId: 'password',
+          requisiteStageRefIds: deployments.map(({ refId }) => refId),
+        },
+      ]
+      const { image, file } = serving
+      const message = `New password of ${name}`
+      const { id } = await this.#records.start(
+        { here, kind: 'restart', image, file, message, definition: { ...definition, stages } },
+        as,
+      )
+      return { id, environment, name }
+    })
+  }
+
+  /** The last run that has deployed what serves. */
+  async #servingRun(here: AppHere, as: Caller): Promise<AppRun | undefined> {
+    const serving = await this.#records.servingVersion(here, as)
+    return this.#records.store
+      .runs(here.application, here.environment, runsLookedAt)
+      .find(({ version }) => version === serving)
+  }
+
+  /** The file that was deployed last, or that of a preview. */
+  #fileOf({ application, environment }: DatabaseOrder) {
+    const { store } = this.#records
+    const preview = store
+      .previews(application)
+      .find(({ branch }) => previewOf(branch) === environment)
+    if (preview !== undefined) return { ...preview, environment }
+    return { file: store.app(application)?.file ?? '', environment }
   }
 
   /** Stages for services of the last file that this one no longer has, and which still run. */

@@ -12,7 +12,12 @@ import type { WrittenObject } from './app-store.ts'
 import { compileApplication, compileEnvironment, keyOf } from './compile.ts'
 import { checkClusterApp, clusterNotes, isClusterPlace } from './compile-manifests.ts'
 import { type Connection, compileConnection, connectionOf, pushPipelineName } from './connection.ts'
-import { backupPipelineName, compileBackups, type RunningDatabase, withPorts } from './databases.ts'
+import {
+  backupPipelineName,
+  compileBackups,
+  type PortOf,
+  type RunningDatabase,
+} from './databases.ts'
 import { hasPreviews, isOfPreview, readPreview } from './previews.ts'
 
 export interface AppOrder {
@@ -29,6 +34,8 @@ export interface PlannedApp {
   readonly app: ReadApp
   readonly here: AppHere
   readonly placeOf: (here: AppHere) => AppPlace
+  readonly portOf: PortOf
+  readonly running: readonly RunningDatabase[]
   readonly objects: readonly ObjectPlan[]
   readonly isEjected: boolean
   /** For people. */
@@ -65,7 +72,7 @@ export class AppPlans {
     this.#refuseFilledSecrets(chooseEnvironment(read, environment))
     const { databases } = this.#records
     const portOf = await databases.ports(application, as)
-    const app = this.#records.withScales(withPorts(read, portOf))
+    const app = this.#records.withScales(databases.withAddresses(read, portOf))
     const here = chooseEnvironment(app, environment)
     const accounts = await ports.infrastructure.accounts(as)
     const placeOf = ({ account }: AppHere) => readAccountPlace(accounts, account)
@@ -116,7 +123,10 @@ export class AppPlans {
       ...left.filter((each) => each.environment === here.environment).map(describeLeft),
     ]
     const isReserved = databases.isReserved(app, placeOf, portOf)
-    return { app, here, placeOf, objects, isEjected, notes, attachStages, isReserved }
+    return {
+      ...{ app, here, placeOf, portOf, running, objects },
+      ...{ isEjected, notes, attachStages, isReserved },
+    }
   }
 
   /** Sentences about what still runs in accounts that the file does not name any more. */

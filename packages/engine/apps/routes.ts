@@ -139,6 +139,10 @@ export function appRoutes(app: FastifyInstance, apps: Apps): void {
     reply.code(202).send(await apps.databases.upgrade(orderOf(request), trustedCallerOf(request))),
   )
 
+  app.post('/apps/:application/databases/:name/rotation', async (request, reply) =>
+    reply.code(202).send(await apps.databases.rotate(orderOf(request), trustedCallerOf(request))),
+  )
+
   app.post('/apps/:application/databases/:name/removal', async (request, reply) =>
     reply.code(202).send(await apps.databases.remove(orderOf(request), trustedCallerOf(request))),
   )

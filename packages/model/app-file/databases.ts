@@ -11,12 +11,17 @@ const schemes: Readonly<Record<AttachmentHere['type'], string>> = {
   valkey: 'redis',
 }
 
-/** Name of the password among the secrets of the application. */
+/**
+ * Name of a password among the secrets of the application.
+ *
+ * @param generation How often the password was rotated; those with odd numbers are of the second user
+ */
 export function passwordSecretOf(
   { environment }: Pick<AppHere, 'environment'>,
   name: string,
+  generation: number,
 ): string {
-  return `database-${name}-${environment}`
+  return `database-${name}-${environment}${generation === 0 ? '' : `-${generation}`}`
 }
 
 /** The databases of an environment that Fairlead runs. */
@@ -24,20 +29,23 @@ export function ownDatabases({ attach }: Pick<AppHere, 'attach'>): AttachmentHer
   return attach.filter(({ external }) => external === undefined)
 }
 
-/**
- * An environment whose services find its databases: by variables with references to passwords.
- *
- * @param portOf Undefined: it has none yet
- */
+/** Where services find a database. */
+export interface DatabaseAddress {
+  readonly port: number
+  /** Of the password. */
+  readonly generation: number
+}
+
+/** An environment whose services find its databases: by variables with references to passwords. */
 export function withDatabases(
   here: AppHere,
-  portOf: (attachment: AttachmentHere) => number | undefined,
+  addressOf: (attachment: AttachmentHere) => DatabaseAddress,
 ): AppHere {
   const own = ownDatabases(here)
   if (own.length === 0) return here
   const variables = Object.assign(
     {},
-    ...own.map((each) => variablesOf(here, each, portOf(each) ?? 0)),
+    ...own.map((each) => variablesOf(here, each, addressOf(each))),
   ) as Record<string, string>
   const secrets = Object.entries(here.secrets).filter(([name]) => !Object.hasOwn(variables, name))
   return {
@@ -50,15 +58,17 @@ export function withDatabases(
 function variablesOf(
   here: Pick<AppHere, 'application' | 'environment'>,
   { name, type, variable }: AttachmentHere,
-  port: number,
+  { port, generation }: DatabaseAddress,
 ): Record<string, string> {
-  const { application: user } = here
-  const password = `secret:{${passwordSecretOf(here, name)}}`
+  const { application } = here
+  const user = generation % 2 === 0 ? application : `${application}_b`
+  const secret = passwordSecretOf(here, name, generation)
+  const password = `secret:{${secret}}`
   const place = `127.0.0.1:${port}`
   if (type === 'redis' || type === 'valkey')
     return { [variable]: `${schemes[type]}://:${password}@${place}/0` }
-  const url = { [variable]: `${schemes[type]}://${user}:${password}@${place}/${user}` }
+  const url = { [variable]: `${schemes[type]}://${user}:${password}@${place}/${application}` }
   if (type !== 'postgresql' || variable !== 'DATABASE_URL') return url
-  const parts = { PGHOST: '127.0.0.1', PGPORT: String(port), PGUSER: user, PGDATABASE: user }
-  return { ...url, ...parts, PGPASSWORD: `secret:${passwordSecretOf(here, name)}` }
+  const parts = { PGHOST: '127.0.0.1', PGPORT: String(port), PGUSER: user, PGDATABASE: application }
+  return { ...url, ...parts, PGPASSWORD: `secret:${secret}` }
 }

@@ -118,11 +118,14 @@ export const definitionRows: Row[] = [
     call: 'orca DELETE /apps/web/connection',
   },
   { id: 'getAppDatabases', ask: 'GET /apps/web/databases', call: 'orca GET /apps/web/databases' },
-  ...['backups', 'restore', 'upgrade', 'removal'].map((action, index) => ({
-    id:
-      ['backUpAppDatabase', 'restoreAppDatabase', 'upgradeAppDatabase', 'removeAppDatabase'][
-        index
-      ] ?? '',
+  ...Object.entries({
+    backups: 'backUpAppDatabase',
+    restore: 'restoreAppDatabase',
+    upgrade: 'upgradeAppDatabase',
+    rotation: 'rotateAppDatabase',
+    removal: 'removeAppDatabase',
+  }).map(([action, id]) => ({
+    id,
     ask: `POST /apps/web/databases/db/${action}`,
     body: { environment: 'production' },
     call: `orca POST /apps/web/databases/db/${action}`,

@@ -421,6 +421,21 @@ export const appOperations: Operation[] = [
       400: '`to` is no major version that is installed, or the database is not PostgreSQL.',
     },
   }),
+  databases.post('rotateAppDatabase', `${path}/databases/{name}/rotation`, 'Rotate a password', {
+    demands: writesApplication,
+    description:
+      'Starts a run that deploys the services anew with another password, and, for PostgreSQL and MariaDB, another user, with the versions that ' +
+      'they have. Then it restarts the database, which refuses the former password from then on. A run that fails leaves the former one valid, and ' +
+      'the next call goes on with it.',
+    forward: `orca ${path}/databases/{name}/rotation`,
+    body: DatabaseRequest,
+    success: 202,
+    answer: DatabaseRun,
+    errors: {
+      400: 'The app file does not attach it any more.',
+      409: 'The app is ejected, a pipeline was edited elsewhere, its first deployment runs, or an older version has started the database.',
+    },
+  }),
   databases.post('removeAppDatabase', `${path}/databases/{name}/removal`, 'Delete a database', {
     demands: writesApplication,
     description:

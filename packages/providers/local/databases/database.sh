@@ -4,6 +4,8 @@ set -eu
 umask 077
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 type=$DATABASE_TYPE name=$DATABASE_NAME password=$DATABASE_PASSWORD
+# The user with the password that the next rotation gives to the services, or that the last one did.
+other=${name}_b other_password=$DATABASE_OTHER_PASSWORD
 backups=$FAIRLEAD_VOLUME_BACKUPS
 # The folder of the server, open as descriptor 8: a server of another user reaches it, whatever lies above it.
 here=/proc/self/fd/8
@@ -231,7 +233,13 @@ SQL
 postgresql_serve() {
   postgresql_programs "$(cat $here/PG_VERSION)"
   cat $here/PG_VERSION >"$backups/.version"
-  printf "ALTER ROLE \"%s\" PASSWORD '%s'\n" "$name" "$password" | postgresql_single
+  postgresql_single <<SQL
+DO \$\$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '$other') THEN CREATE ROLE "$other" LOGIN; END IF; END \$\$
+GRANT "$name" TO "$other"
+ALTER ROLE "$other" SET role = '$name'
+ALTER ROLE "$name" PASSWORD '$password'
+ALTER ROLE "$other" PASSWORD '$other_password'
+SQL
   start INT "$bin/postgres" -D $here -p "$PORT" -c "listen_addresses=$HOST" -c unix_socket_directories= </dev/null
 }
 
@@ -281,7 +289,7 @@ redis_serve() {
 $(redis_settings)
 bind $HOST
 port $PORT
-requirepass $password
+user default on >$password >$other_password ~* &* +@all
 appendonly yes
 appendfsync $DATABASE_PERSISTENCE
 SETTINGS
@@ -322,6 +330,9 @@ CREATE DATABASE IF NOT EXISTS \`$name\` CHARACTER SET utf8mb4;
 CREATE USER IF NOT EXISTS '$name'@'%';
 ALTER USER '$name'@'%' IDENTIFIED BY '$password';
 GRANT ALL ON \`$name\`.* TO '$name'@'%';
+CREATE USER IF NOT EXISTS '$other'@'%';
+ALTER USER '$other'@'%' IDENTIFIED BY '$other_password';
+GRANT ALL ON \`$name\`.* TO '$other'@'%';
 SQL
 }
 
