@@ -17,6 +17,7 @@ import {
   written,
 } from '@fairlead/base/net/exec-frames.ts'
 import { findOnPath } from '@fairlead/base/runtime/find-program.ts'
+import { isRunning } from '@fairlead/base/sandbox/container-runtime.ts'
 import { joinGroup } from './control-groups.ts'
 import { type ProcessTable, signalProcess } from './processes.ts'
 import { defaultPath, findProgram, StartError, toEnvironment } from './start-program.ts'
@@ -45,6 +46,7 @@ const graceMs = 2_000
 /** Time after which an instance that does not run yet is given up. */
 const startMs = 3_000
 const lookMs = 50
+const containerStartMs = 30_000
 const notFound = 127
 const notExecutable = 126
 /** File descriptor on which the shell in the terminal names its process and the terminal. */
@@ -77,10 +79,23 @@ export async function serveExec(
 async function whenRunning(find: () => ProgramSurroundings): Promise<ProgramSurroundings> {
   for (let waitedMs = 0; ; waitedMs += lookMs) {
     try {
-      return find()
+      return await inContainer(find)
     } catch (error) {
       if (waitedMs >= startMs) throw error
     }
+    await sleep(lookMs)
+  }
+}
+
+/** The runtime is a process before its container runs. @throws {ExecError} as `find`, also once it has ended */
+async function inContainer(find: () => ProgramSurroundings): Promise<ProgramSurroundings> {
+  const endMs = performance.now() + containerStartMs
+  for (;;) {
+    const found = find()
+    const { container, command, user } = found.program
+    if (container === undefined || performance.now() > endMs) return found
+    const { name, runtimeEnvironment: environment } = container
+    if (await isRunning({ name, runtime: command[0] ?? '', environment, user })) return found
     await sleep(lookMs)
   }
 }

@@ -172,6 +172,13 @@ export const ContainerFile = ContainerNetwork.extend({
     .string()
     .regex(/^[^\s/]+\/\S+$/, 'an image is named in full, such as docker.io/library/nginx:1.27')
     .describe('Image of a registry, or one below `localhost/` that this machine has.'),
+  archive: z
+    .strictObject({
+      file: z.string().regex(/^\w[\w.-]*$/, 'it must be the name of a file beside this one'),
+      id: z.string().regex(/^sha256:[0-9a-f]{64}$/, 'it must be the id of an image'),
+    })
+    .optional()
+    .describe('The image itself, as `podman save` and `docker save` write it: nothing is pulled.'),
   files: z
     .string()
     .startsWith('/')

@@ -29,8 +29,17 @@ export interface Machine {
   readonly images: { all(): readonly MachineImage[] }
   /** @returns the command that runs a file of Fairlead in the sandbox of an account @throws {PortError} where there is no sandbox */
   confineFile(command: readonly [string, ...string[]], places: ProgramPlaces): Promise<string[]>
+  /** What builds and runs containers of an account. @throws {PortError} 400 where there is none */
+  containerRuntimeOf(account: string): ContainerRuntime
   /** Makes an image of a folder. @throws {PortError} 400, 409, 413 */
   adoptFolder(built: BuiltFolder, description: ImageDescription): Promise<MachineImage>
+}
+
+export interface ContainerRuntime {
+  /** Path of podman or docker. */
+  readonly runtime: string
+  /** What it reads; without `HOME`, it looks up that of its user. */
+  readonly environment: Readonly<Record<string, string>>
 }
 
 export interface MachineBuilders {
@@ -109,6 +118,8 @@ export interface ProgramPlaces {
   readonly readable: readonly string[]
   /** Sources, which may be in the data of Fairlead. */
   readonly sources?: readonly string[]
+  /** It runs nothing of its authors but containers, which the sandbox does not let it. */
+  readonly runsContainers?: boolean
 }
 
 export interface BuiltFolder {

@@ -1,10 +1,13 @@
 /** Databases beside an app: PostgreSQL, Redis and MariaDB of this machine, through deployments, kills, backups and removal. */
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
@@ -480,9 +483,10 @@ test('a database in a container', async (t) => {
   const programs = [...words.split(' '), 'redis-server', 'redis-cli', 'redis-check-rdb']
   const imageOf = (tag: string) => pushProgramsImage(registry, 'db/redis', { tag, programs })
   const image = await imageOf('1')
+  const front = { http: await freePort(), https: await freePort() }
   fairlead = await startDeployments(t, {
     hasThread: true,
-    front: { http: await freePort(), https: await freePort() },
+    front,
     containerRuntime: runtime.path,
   })
   t.after(runtime.close)
@@ -529,6 +533,70 @@ test('a database in a container', async (t) => {
   assert.ok(stages.some(({ name, status }) => name === 'Back cache up' && status === 'SUCCEEDED'))
   await isServed('first')
   assert.match((await runtime.call('ps', '--format', '{{.Image}}')).split('\n').join(), /db\/redis/)
+
+  await t.test('app-scenario 73: a folder with a Dockerfile is built and runs', async (t) => {
+    const folder = createFolder('dockerfile')
+    t.after(() => removeFolder(folder))
+    const inFolder = async (...args: string[]) => {
+      const site = { ...env, FAIRLEAD_APP: 'site' }
+      const { code, stdout, stderr } = await runCli(args, { env: site, cwd: folder })
+      assert.equal(code, 0, stderr + stdout)
+      return stdout.trim()
+    }
+    const write = (words: string, attach = '') => {
+      const files = {
+        '.fairlead/app.yml': `application: site
+account: dev
+env: { WORDS: ${words} }
+services:
+  web: { hosts: [site.example], volumes: [{ name: data, path: /data }] }
+release: echo released
+${attach}`,
+        Dockerfile: `FROM scratch
+COPY busybox /bin/busybox
+RUN ["/bin/busybox", "--install", "/bin"]
+COPY serve page /srv/
+EXPOSE 3000
+CMD ["/bin/sh", "/srv/serve"]
+`,
+        page: words,
+        serve: 'echo "$WORDS on $PORT"; date >>/data/starts; exec httpd -f -p "$PORT" -h /srv\n',
+      }
+      mkdirSync(join(folder, '.fairlead'), { recursive: true })
+      for (const [path, text] of Object.entries(files)) writeFileSync(join(folder, path), text)
+      copyFileSync('/bin/busybox', join(folder, 'busybox'))
+    }
+    const page = async () => {
+      const address = { port: front.http, host: '127.0.0.1', path: '/page' }
+      const asked = get({ ...address, headers: { host: 'site.example' } })
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+      return text(answer)
+    }
+    const images = async () =>
+      (await runtime.call('images', '--quiet', '--no-trunc', 'localhost/fairlead')).split('\n')
+
+    write('one')
+    await inFolder('deploy')
+    assert.equal(await page(), 'one')
+    assert.match(await inFolder('logs'), /one on 3000$/m)
+    assert.equal(await inFolder('run', '--', 'cat', '/srv/page'), 'one')
+    const [first] = await images()
+
+    // It reaches what listens on loopback, and so has no port of its own.
+    write('two', `attach: { cache: { type: redis, container: '${image}' } }`)
+    await inFolder('deploy')
+    assert.equal(await page(), 'two')
+    const ask = `printf "PING\\r\\nQUIT\\r\\n" | nc 127.0.0.1 $(echo "$REDIS_URL" | sed "s/.*://;s/[^0-9].*//")`
+    const answer = await inFolder('exec', 'web', '--', 'sh', '-c', ask)
+    assert.match(answer, /NOAUTH/)
+    assert.equal((await inFolder('exec', 'web', '--', 'wc', '-l', '/data/starts'))[0], '2')
+
+    await runtime.call('image', 'prune', '--all', '--force')
+    assert.ok(!(await images()).includes(String(first)))
+    await inFolder('rollback', '--yes')
+    assert.equal(await page(), 'one')
+    assert.ok((await images()).includes(String(first)))
+  })
 })
 
 const PATH = process.env['PATH'] ?? ''

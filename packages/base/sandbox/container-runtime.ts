@@ -1,5 +1,7 @@
 /** Containers of instances: podman or docker runs one in the foreground; stopped and removed by their names. */
 import { execFile } from 'node:child_process'
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import type { FileUser } from '../storage/directory-trees.ts'
 
@@ -20,6 +22,8 @@ export interface ContainerIdentity extends RuntimeCaller {
 interface CallOptions {
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
+  /** File that it reads as its standard input, and that its user may not open. */
+  readonly input?: string
 }
 
 const answerMs = 60_000
@@ -32,7 +36,7 @@ const isNoContainer = /no such container|no container with name/i
 export async function callRuntime(
   { runtime, environment, user }: RuntimeCaller,
   args: readonly string[],
-  { timeoutMs = answerMs, signal }: CallOptions = {},
+  { timeoutMs = answerMs, signal, input }: CallOptions = {},
 ): Promise<string> {
   try {
     const limits = { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: maxAnswerBytes } as const
@@ -43,7 +47,12 @@ export async function callRuntime(
       ...(signal !== undefined && { signal }),
       ...user,
     }
-    return (await promisify(execFile)(runtime, args, options)).stdout
+    const called = promisify(execFile)(runtime, args, options)
+    const { stdin } = called.child
+    // One that reads only a part says so itself.
+    if (input !== undefined && stdin !== null)
+      pipeline(createReadStream(input), stdin).catch(passOver)
+    return (await called).stdout
   } catch (error) {
     signal?.throwIfAborted()
     const { stderr = '', message } = error as Error & { stderr?: string }
@@ -71,11 +80,17 @@ export async function removeContainer(container: ContainerIdentity): Promise<str
   return undefined
 }
 
+/** Whether its program has been started, and not ended. */
+export async function isRunning(container: ContainerIdentity): Promise<boolean> {
+  const args = ['container', 'inspect', '--format', '{{.State.Running}}', container.name]
+  return (await callRuntime(container, args).catch(() => '')).trim() === 'true'
+}
+
 /** What it has written beside its volumes; 0 while the runtime does not say. */
 export async function writtenBytes(container: ContainerIdentity): Promise<number> {
   const args = ['container', 'inspect', '--size', '--format', '{{.SizeRw}}', container.name]
   return Number.parseInt(await callRuntime(container, args).catch(() => ''), 10) || 0
 }
 
-/** It has gone by itself. A runtime that does not work fails the next start, which says why. */
+/** What is called, or its next start, says why. */
 function passOver(): void {}

@@ -1,11 +1,12 @@
 /** A step that builds a container image with buildah, and pushes it. */
-import { existsSync, readFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { BuilderError, resolveWithin } from '@fairlead/base/outside/builder-process.ts'
 import { findOnPath } from '@fairlead/base/runtime/find-program.ts'
 import type { BuildReport } from './build-report.ts'
 import type { BuildStep } from './job-definition.ts'
 import type { RunnerLog } from './runner-log.ts'
+import { authorityArguments } from './sources/runtime-image.ts'
 
 type ContainerImageAction = Extract<BuildStep['action'], { kind: 'container-image' }>
 export type BuiltContainerImage = BuildReport['containerImages'][number]
@@ -17,9 +18,6 @@ interface ContainerImageOptions {
   readonly env: Readonly<Record<string, string>>
   readonly log: RunnerLog
 }
-
-/** Where a Dockerfile finds them. */
-const authorityFolder = '/run/fairlead'
 
 /** @throws {BuilderError} also where buildah is not installed */
 export async function buildContainerImage(
@@ -49,19 +47,6 @@ export async function buildContainerImage(
     },
   )
   return { name, tag, digest: readFileSync(digestFile, 'utf8').trim() }
-}
-
-/** Steps of the Dockerfile find the authorities of the account by the variables that it declares, and the image keeps none. */
-function authorityArguments(env: Readonly<Record<string, string>>): string[] {
-  const { NODE_EXTRA_CA_CERTS: file } = env
-  if (file === undefined || !existsSync(file)) return []
-  const names = Object.keys(env).filter((name) => env[name] === file)
-  const place = join(authorityFolder, basename(file))
-  return [
-    '--volume',
-    `${dirname(file)}:${authorityFolder}:ro`,
-    ...names.flatMap((name) => ['--build-arg', `${name}=${place}`]),
-  ]
 }
 
 /** @throws {BuilderError} */

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Cause, reasonEnding } from '@fairlead/base/causes/cause.ts'
 import { CauseReader } from '@fairlead/base/causes/reader.ts'
+import { definedOf } from '@fairlead/base/json/values.ts'
 import { adviseOnOutgoing } from '@fairlead/base/outside/outgoing-advice.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { CacheFolders } from '@fairlead/base/storage/cache-folders.ts'
@@ -14,7 +15,7 @@ import type { BuildStore, StoredBuild } from './build-store.ts'
 import { type BuildOutcome, finishBuild } from './finish-build.ts'
 import type { JobCatalog, KnownJob } from './job-catalog.ts'
 import { maskParameters } from './parameters.ts'
-import { prepareBuild } from './prepare-build.ts'
+import { type PreparedBuild, prepareBuild } from './prepare-build.ts'
 import { nextBuild } from './queue.ts'
 import type { RepositoryReader } from './repository.ts'
 import type { LocalBuildSettings } from './settings.ts'
@@ -217,8 +218,9 @@ export class LocalBuilds {
   async #launch(build: StoredBuild): Promise<void> {
     try {
       const job = await this.#requireJob(build)
-      const { content, timeLimitMs, change, cache } = await prepareBuild(build, job, this.#options)
-      const command = await this.#runnerOf(build, cache)
+      const prepared = await prepareBuild(build, job, this.#options)
+      const { content, timeLimitMs, change } = prepared
+      const command = await this.#runnerOf(build, prepared)
       const current = this.#current(build)
       if (this.#closing.signal.aborted) return
       // It was stopped meanwhile.
@@ -255,9 +257,13 @@ export class LocalBuilds {
   }
 
   /** @throws {PortError} where this machine has no sandbox */
-  #runnerOf({ id, account }: StoredBuild, cache: string | undefined): Promise<string[]> {
+  #runnerOf(
+    { id, account }: StoredBuild,
+    { cache, runsContainers }: Pick<PreparedBuild, 'cache' | 'runsContainers'>,
+  ): Promise<string[]> {
     const { machine, settings } = this.#options
-    return machine.confineFile([runnerFile()], { id, account, cache, readable: settings.readable })
+    const places = { id, account, readable: settings.readable, runsContainers }
+    return machine.confineFile([runnerFile()], { ...places, ...definedOf({ cache }) })
   }
 
   #startRunner(

@@ -32,7 +32,7 @@ export interface PrepareParts {
   readonly uploads: SourceStore
   readonly files: BuildFiles
   readonly caches: CacheFolders
-  readonly machine: Pick<Machine, 'variables'>
+  readonly machine: Pick<Machine, 'variables' | 'containerRuntimeOf'>
 }
 
 export interface PreparedBuild {
@@ -43,6 +43,8 @@ export interface PreparedBuild {
   readonly timeLimitMs: number
   /** Folder. */
   readonly cache: string | undefined
+  /** As `ProgramPlaces`. */
+  readonly runsContainers: boolean
 }
 
 /** @throws {PortError} for what a user can mend */
@@ -57,9 +59,7 @@ export async function prepareBuild(
   await mkdir(content, { recursive: true, mode: 0o700 })
   const commit = await fetchCommitOf(build, job, parts)
   const source =
-    job.buildsSources === true
-      ? await prepareSource(build, job, { uploads: parts.uploads, content })
-      : undefined
+    job.buildsSources === true ? await prepareSource(build, job, { ...parts, content }) : undefined
   const definition = source?.definition ?? (await definitionOf(job, commit))
   await checkPublish(job, definition, parts)
   const parameters = withDefaults(definition, build.parameters)
@@ -73,6 +73,7 @@ export async function prepareBuild(
   return {
     content,
     cache: plan.cache,
+    runsContainers: definition.steps.some(({ action }) => action.kind === 'runtime-image'),
     timeLimitMs: definition.timeLimitMs ?? settings.timeLimitMs,
     change: definedOf({
       commit: commit && toStored(commit),

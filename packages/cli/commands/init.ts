@@ -43,7 +43,7 @@ export const init = defineCommand({
       )
     if (detected.language.kind === 'container')
       context.output.note(
-        `${detected.language.file} needs an account of Kubernetes, "account" in the file. For one machine, write "web: COMMAND" into a Procfile, and build: procfile into the file.`,
+        `${detected.language.file} needs podman or Docker on the machine of Fairlead. Without them, write "web: COMMAND" into a Procfile, and build: procfile into the file.`,
       )
     const name = await askName(context, folder, flags)
     const host = await askHost(context, name, flags)

@@ -197,7 +197,7 @@ function jobFields(application: string, { provider, account, region }: AppPlace)
 function toCluster(environment: AppHere, service: ServiceHere, place: AppPlace): JsonObject {
   const { application } = environment
   const { provider, account, region } = place
-  const { instances, health, processes, volumes, hosts, command } = service
+  const { instances, health, processes, volumes, hosts, command, port } = service
   const cluster = clusterOf(environment, service.name)
   const startMs = health?.startMs ?? defaultStartMs
   return {
@@ -209,7 +209,7 @@ function toCluster(environment: AppHere, service: ServiceHere, place: AppPlace):
     ...clusterParts(application, cluster),
     imageId: givenImage,
     capacity: { min: instances, max: instances, desired: instances },
-    ...definedOf({ command: command && commandWords(command) }),
+    ...definedOf({ command: command && commandWords(command), container: port && { port } }),
     environment: variablesOf(environment),
     ready: readinessOf(service),
     limits: definedOf({ memoryMb: memoryMbOf(service), processes }),

@@ -1,5 +1,5 @@
 /** Containers on this machine: which runtime an account has, which image is meant, and how an instance of it is started. */
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import { list, or, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { ProgramLimits } from '@fairlead/base/net/agent-protocol.ts'
@@ -14,6 +14,10 @@ import type { AccountUsers } from './users.ts'
 
 /** Looked for in this order. */
 const runtimes = ['podman', 'docker'] as const
+/** Port of a program whose archived image does not say one. */
+const usualPort = 8080
+/** Keeps what is not running from `image prune`. */
+const archivedName = 'localhost/fairlead'
 const pullMs = 20 * 60_000
 /** What both read from their environment: where their service, storage and logins are, and proxies. */
 const runtimeVariable =
@@ -39,7 +43,7 @@ export function findRuntime(configured: string | undefined): string | undefined 
 export interface ResolvedContainer {
   readonly container: GroupContainer
   readonly digest: string
-  /** Id of the image, if it was not here before. */
+  /** Id of the image, if it is here for Fairlead only. */
   readonly pulledId: string | undefined
 }
 
@@ -65,31 +69,39 @@ export class Containers {
     if (findRuntime(configured) !== undefined) return undefined
     return configured === undefined
       ? 'This machine has no container runtime: install podman (apt-get install podman) or Docker, or deploy a program.'
-      : `The container runtime of the account ${account}, ${configured}, is not installed. Install it, or correct container-runtime.`
+      : `The container runtime of the account ${account}, ${configured}, is not installed. Install it (apt-get install podman or docker.io), or correct container-runtime.`
   }
 
   /**
-   * Pulls an image unless it is here, and says what exactly it is.
+   * Pulls or loads an image unless it is here, and says what exactly it is.
    *
+   * @param folder Has its archive
    * @throws {Error} that says what to do
    */
   async resolve(
     account: string,
     file: ContainerPlan,
-    signal: AbortSignal,
+    { signal, folder }: { readonly signal: AbortSignal; readonly folder: string | undefined },
   ): Promise<ResolvedContainer> {
     await this.#removal
     const caller = this.toCaller(account)
-    const image = withoutTag(file.image)
+    const { archive } = file
+    const image = archive?.id ?? withoutTag(file.image)
     const before = await inspect(caller, image)
     const isFixed = image.includes('@') || /^(localhost\/|sha256:)/.test(image)
-    if (before === undefined || !isFixed) await pull(caller, image, signal)
+    if (archive !== undefined && before === undefined)
+      await load(caller, { file: join(folder ?? '', archive.file), image: file.image }, signal)
+    else if (before === undefined || !isFixed) await pull(caller, image, signal)
     const found = await inspect(caller, image)
     if (found === undefined) throw new Error(`${caller.runtime} does not show the image ${image}.`)
+    if (archive !== undefined)
+      await callRuntime(caller, ['tag', found.id, `${archivedName}:${found.id.slice(7, 19)}`])
     const [repository] = withoutTag(`${image}@`).split('@')
     const reference =
-      found.digests.find((each) => each.startsWith(`${repository}@`)) ??
-      (image.includes('@') ? image : (found.digests[0] ?? found.id))
+      archive === undefined
+        ? (found.digests.find((each) => each.startsWith(`${repository}@`)) ??
+          (image.includes('@') ? image : (found.digests[0] ?? found.id)))
+        : found.id
     const isOwn = file.network === 'own'
     const container = {
       image: file.image,
@@ -101,7 +113,7 @@ export class Containers {
     return {
       container,
       digest: reference.split('@')[1] ?? found.id,
-      pulledId: before?.id === found.id ? undefined : found.id,
+      pulledId: archive === undefined && before?.id === found.id ? undefined : found.id,
     }
   }
 
@@ -304,19 +316,37 @@ async function pull(caller: RuntimeCaller, image: string, signal: AbortSignal): 
   }
 }
 
+async function load(
+  caller: RuntimeCaller,
+  { file, image }: { readonly file: string; readonly image: string },
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await callRuntime(caller, ['load', '--quiet'], { timeoutMs: pullMs, signal, input: file })
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') throw error
+    const problem = (error as Error).message
+    throw new Error(
+      `The image ${image} cannot be loaded: ${problem}. ${adviceOn(caller, 'info')}`,
+      { cause: error },
+    )
+  }
+}
+
 function adviceOn({ runtime }: RuntimeCaller, command: string): string {
   return `See whether "${basename(runtime)} ${command}" works for the user that runs the account's containers.`
 }
 
-/** @throws {Error} when neither the file nor the image says it */
+/** @throws {Error} when neither the file nor the image of a registry says it */
 function portOf(
-  { image, port, network }: ContainerPlan,
+  { image, port, network, archive }: ContainerPlan,
   exposed: readonly number[],
 ): number | undefined {
   if (network !== undefined) return undefined
   const [only, ...others] = exposed
   const chosen = port ?? (others.length === 0 ? only : undefined)
   if (chosen !== undefined) return chosen
+  if (archive !== undefined) return usualPort
   const found = exposed.length === 0 ? 'exposes no port' : `exposes the ports ${exposed.join(', ')}`
   throw new Error(
     `The image ${image} ${found}: say in "container" which port its program listens on, such as { port: 8080 }.`,

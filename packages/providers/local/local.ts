@@ -8,6 +8,7 @@ import { parseYaml } from '@fairlead/base/json/yaml.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import type { Agent, ConsoleWish } from '@fairlead/base/net/agent-protocol.ts'
 import { workFolderOf } from '@fairlead/base/outside/builder-process.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { readAsOwner } from '@fairlead/base/storage/directory-trees.ts'
 import { markOfDataDir } from '@fairlead/base/storage/socket-path.ts'
 import { createUlids } from '@fairlead/base/storage/ulid.ts'
@@ -185,6 +186,12 @@ export class LocalProvider implements CloudProvider {
       variables,
       images,
       confineFile: (command, places) => confineFile(command, parts, places),
+      containerRuntimeOf(account) {
+        const problem = containers.problemOf(account)
+        if (problem !== undefined) throw new PortError(400, problem)
+        const { runtime, environment } = containers.toCaller(account)
+        return { runtime, environment }
+      },
       adoptFolder: (built, description) => adoptFolder(images, built, { description }),
     }
   }

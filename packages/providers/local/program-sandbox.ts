@@ -41,10 +41,10 @@ export function confineCommand(parts: SandboxParts, places: ProgramPlaces): Prom
 async function confine(
   command: readonly string[],
   { context, users, dataDir, variables }: SandboxParts,
-  { id, account, cache, readable, sources = [] }: ProgramPlaces,
+  { id, account, cache, readable, sources = [], runsContainers = false }: ProgramPlaces,
 ): Promise<string[]> {
   const { sandbox } = context.settings.outside
-  const { wrap } = await openSandbox(sandbox).catch((error: unknown) => {
+  const { wrap } = await openSandbox(runsContainers ? 'none' : sandbox).catch((error: unknown) => {
     throw error instanceof SandboxError ? new PortError(500, error.message) : error
   })
   const user = users.of(account)

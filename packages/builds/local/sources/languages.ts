@@ -1,7 +1,6 @@
 /** Steps that build an app by its language, and the command that then runs it. */
 
 import { shellWord } from '@fairlead/base/names/shell-word.ts'
-import { PortError } from '@fairlead/base/port-error.ts'
 import type {
   AppFolder,
   DetectedApp,
@@ -28,14 +27,10 @@ export interface LanguageBuild {
   readonly systemPackages?: readonly string[]
 }
 
-/** @param isForContainers Whether the image is one for containers, which a Dockerfile may make */
 export function planDetected(
   { language, services }: DetectedApp,
   folder: AppFolder,
-  isForContainers = false,
 ): LanguageBuild {
-  if (language.kind === 'container' && isForContainers)
-    return { ...files, containerFile: language.file }
   const found = services.find(({ isWeb }) => isWeb) ?? services[0]
   const planned = planLanguage(language, folder)
   return { ...planned, command: found?.command ?? planned.command }
@@ -44,7 +39,7 @@ export function planDetected(
 function planLanguage(language: Language, folder: AppFolder): LanguageBuild {
   switch (language.kind) {
     case 'container':
-      return planContainer(language.file)
+      return { ...files, containerFile: language.file }
     case 'node':
       return planNode(language)
     case 'python':
@@ -67,16 +62,6 @@ const ownPrograms = ['bin', 'node_modules/.bin', '.venv/bin']
 const files: LanguageBuild = {
   ...{ steps: [], command: undefined, programs: ownPrograms, environment: {} },
   systemPackages: [],
-}
-
-/** @throws {PortError} 400 always: an image of a container has to be in a registry before it runs here */
-function planContainer(file: string): never {
-  throw new PortError(
-    400,
-    `${file} of a folder is built for accounts of Kubernetes only. On this machine, leave it aside: write "web: COMMAND" into a Procfile, ` +
-      'and build: procfile, or build: {steps: [...]}, into .fairlead/app.yml. Or build it by a job with a container image, which needs ' +
-      'buildah ("apt install buildah"), and deploy that image.',
-  )
 }
 
 /** Pages with a server of their own. @param pages Folder */

@@ -4,11 +4,18 @@ import { join } from 'node:path'
 import { shellWord } from '@fairlead/base/names/shell-word.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { AppFile, ServiceValues } from '@fairlead/model/app-file/app-file.ts'
+import { ownDatabases } from '@fairlead/model/app-file/databases.ts'
 import { detect } from '@fairlead/model/app-file/detect/detect.ts'
 import { type AppFolder, DetectionError } from '@fairlead/model/app-file/detect/detected.ts'
-import { type BuildHere, buildOf } from '@fairlead/model/app-file/merge-environment.ts'
+import {
+  type BuildHere,
+  buildOf,
+  environmentNamesOf,
+  mergeEnvironment,
+} from '@fairlead/model/app-file/merge-environment.ts'
 import { appFilePath, formatProblem, readAppFile } from '@fairlead/model/app-file/read-app-file.ts'
 import type { Command } from '@fairlead/model/app-file/values.ts'
+import type { ContainerRuntime, Machine } from '@fairlead/ports/machine.ts'
 import type { StoredBuild } from '../build-store.ts'
 import type { KnownJob } from '../job-catalog.ts'
 import type { BuildStep, JobDefinition } from '../job-definition.ts'
@@ -16,6 +23,7 @@ import { sourceFolder } from '../plan.ts'
 import { containerfileName } from './containerfile.ts'
 import type { ImageDefaults } from './image-defaults.ts'
 import { type LanguageBuild, planDetected, step } from './languages.ts'
+import { siteFolder } from './source-actions.ts'
 import type { SourceStore } from './source-store.ts'
 
 export interface PreparedSource {
@@ -24,13 +32,20 @@ export interface PreparedSource {
   readonly imageFile: ImageDefaults | undefined
 }
 
+interface SourceParts {
+  readonly uploads: SourceStore
+  readonly machine: Pick<Machine, 'containerRuntimeOf'>
+  /** Folder that the runner starts with. */
+  readonly content: string
+}
+
 const maxReadBytes = 4 * 1024 * 1024
 
-/** @param content Folder that the runner starts with @throws {PortError} for what a user can mend */
+/** @throws {PortError} for what a user can mend */
 export async function prepareSource(
-  { application, parameters }: StoredBuild,
+  { application, account, parameters }: StoredBuild,
   { definition }: KnownJob,
-  { uploads, content }: { readonly uploads: SourceStore; readonly content: string },
+  { uploads, machine, content }: SourceParts,
 ): Promise<PreparedSource> {
   const { source = '', repository = '', version = '' } = parameters
   const { files } = await uploads.manifest(application, source)
@@ -42,10 +57,8 @@ export async function prepareSource(
   const services = Object.values(file?.services ?? {})
   const folder = folderBelow(build.from, { paths: new Set(files.map(({ path }) => path)), read })
   const startIsKnown = services.length > 0 && services.every(({ command }) => command !== undefined)
-  const planned = await planBuild(folder, build, {
-    startIsKnown,
-    isForContainers: repository !== '',
-  })
+  const planned = await planBuild(folder, { ...build, startIsKnown })
+  const { containerFile } = planned
   const steps = planned.steps.map((each) => ({ ...each, in: build.from }))
   const cache = build.cache.map((path) => join(build.from, path))
   const from = planned.imageFrom ?? build.from
@@ -65,8 +78,38 @@ export async function prepareSource(
       imageFile: undefined,
     }
   }
-  const publish = { image: application, version: '{version}', from }
+  if (containerFile !== undefined) {
+    const image = {
+      ...{ name: `localhost/${application}:${version}`, context: from, folder: siteFolder },
+      file: join(from, containerFile),
+      network: file !== undefined && hasDatabases(file) ? ('host' as const) : undefined,
+      ...runtimeOf(containerFile, () => machine.containerRuntimeOf(account)),
+    }
+    steps.push(step(`Image of ${containerFile}`, { kind: 'runtime-image', ...image }))
+  }
+  const publish = {
+    image: application,
+    version: '{version}',
+    from: containerFile === undefined ? from : siteFolder,
+  }
   return { definition: { ...definition, steps, cache, publish }, imageFile }
+}
+
+/** @throws {PortError} 400 */
+function runtimeOf(file: string, find: () => ContainerRuntime): ContainerRuntime {
+  try {
+    return find()
+  } catch (error) {
+    if (!(error instanceof PortError)) throw error
+    throw new PortError(400, `${file} is built and run by a container runtime. ${error.message}`)
+  }
+}
+
+/** They listen on loopback, where a container with a network of its own does not find them. */
+function hasDatabases(file: AppFile): boolean {
+  return environmentNamesOf(file).some(
+    (name) => ownDatabases(mergeEnvironment(file, name)).length > 0,
+  )
 }
 
 /** A Dockerfile of the folder decides all of the image; otherwise it gets what was built. */
@@ -117,12 +160,10 @@ function folderBelow(from: string, { paths, read }: AppFolder): AppFolder {
 /** @throws {PortError} 400 */
 async function planBuild(
   folder: AppFolder,
-  build: BuildHere,
-  { startIsKnown, isForContainers }: { startIsKnown: boolean; isForContainers: boolean },
+  build: BuildHere & { readonly startIsKnown: boolean },
 ): Promise<LanguageBuild> {
   try {
-    const detected = await detect(folder, { ...build, startIsKnown })
-    const planned = planDetected(detected, folder, isForContainers)
+    const planned = planDetected(await detect(folder, build), folder)
     return build.kind === 'steps' ? { ...planned, steps: build.steps.map(ownStep) } : planned
   } catch (error) {
     if (!(error instanceof DetectionError)) throw error

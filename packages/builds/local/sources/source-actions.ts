@@ -30,6 +30,7 @@ import {
 import { findOnPath } from '@fairlead/base/runtime/find-program.ts'
 import type { RunnerLog } from '../runner-log.ts'
 import { type ContainerfileAction, writeContainerfile } from './containerfile.ts'
+import { buildRuntimeImage, type RuntimeImageAction } from './runtime-image.ts'
 import { isVersionWithin } from './version-range.ts'
 
 /** Fails unless a program is there, in a version that the app accepts. */
@@ -70,7 +71,12 @@ export interface SiteAction {
   readonly pages: string
 }
 
-export type SourceAction = ToolAction | InstallAction | SiteAction | ContainerfileAction
+export type SourceAction =
+  | ToolAction
+  | InstallAction
+  | SiteAction
+  | ContainerfileAction
+  | RuntimeImageAction
 
 interface ActionOptions {
   readonly source: string
@@ -81,7 +87,7 @@ interface ActionOptions {
   readonly cache: string | undefined
 }
 
-/** Folder of the image of a site, in the source. */
+/** Folder of the image of a site or of a container, in the source. */
 export const siteFolder = '.fairlead-site'
 const keptInstallations = 6
 const execute = promisify(execFile)
@@ -99,6 +105,9 @@ export async function runSourceAction(
       return {}
     case 'site':
       await makeSite(action, options)
+      return {}
+    case 'runtime-image':
+      await buildRuntimeImage(action, options)
       return {}
     case 'containerfile':
       writeContainerfile(

@@ -162,9 +162,9 @@ function notDetected(message: string, { image, lines }: Undetected): DetectionEr
   const example = [...dockerfile.map((line) => `  ${line}`)].join('\n')
   return new DetectionError(
     `${message} Not detected.`,
-    'Add a Dockerfile, for an account of Kubernetes, such as:\n' +
+    'Add a Dockerfile, which needs podman or Docker on the machine of Fairlead, such as:\n' +
       `${example}\n` +
-      'or, for this machine, commands to .fairlead/app.yml, such as:\n' +
+      'or, for programs of that machine, commands to .fairlead/app.yml, such as:\n' +
       '  build: { steps: ["make"] }\n' +
       '  services: { web: { command: ./app } }',
   )

@@ -64,7 +64,7 @@ export async function loadImage(
     containers.resolve(
       place.account.name,
       { ...file, ...definedOf({ image: kept?.reference }) },
-      run.signal,
+      { signal: run.signal, folder: stored && running.images.folderOf(stored) },
     ),
   )
   run.note(`The image ${file.image} is ${container.reference}.`)
