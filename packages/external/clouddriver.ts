@@ -82,6 +82,8 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
     preview: async () => undefined,
     task: async (id, as) => toCloudTask(await found(pathTo`/task/${id}`, as, objectOf)),
     followTask: (id, limit, as) => asked.followTask(id, limit, as),
+    // It has no address for that.
+    cancelTask: async () => undefined,
     refresh: (request, as) => asked.refresh(request, as),
     operationNames: async (as) =>
       (await listed('/features/stages', as, toFeature)).flatMap(({ name, enabled }) =>

@@ -42,6 +42,8 @@ export interface Infrastructure {
    * @returns undefined while a task that was submitted is not known yet
    */
   followTask(id: string, limit: FollowLimit, as: Caller): Promise<CloudTask | undefined>
+  /** Ends the waits of a task that runs, such as for a finalizer, where it can; what the task has begun goes on. */
+  cancelTask(id: string, as: Caller): Promise<void>
   /** Resolves once what was changed can be read. */
   refresh(request: RefreshRequest, as: Caller): Promise<void>
   operationNames(as: Caller): Promise<string[]>
@@ -251,7 +253,7 @@ export interface DriftQuery {
 
 export const infrastructureRules: PortRules<Infrastructure> = {
   service: 'clouddriver',
-  changes: ['submit', 'removeJob'],
+  changes: ['submit', 'cancelTask', 'removeJob'],
   holdsSecrets: ['submit', 'preview', 'fetchArtifact'],
   once: [],
 }

@@ -104,7 +104,7 @@ function servicesAlone({ backends, upstreams }: Config, call: CallService): Back
     describeUndeliveredTypes(types, backends.notifications.types)
   const ports = {
     orca: { executions: { ...openOrca(call), runsOtherStages: false } },
-    echo: { events: { ...openEcho(call), eventTriggerTypes, describeUndelivered } },
+    echo: { events: { ...openEcho(call), triggerTypes: eventTriggerTypes, describeUndelivered } },
     igor: { builds: { ...openIgor(call), services: async () => servers } },
     clouddriver: {
       infrastructure: {

@@ -116,6 +116,9 @@ export function createPort(infrastructure: EmbeddedInfrastructure): Infrastructu
       await tasks.whenOver(id, limit)
       return task(id, as)
     },
+    async cancelTask(id, as) {
+      if ((await task(id, as)) !== undefined) tasks.cancel(id)
+    },
     // Reads are always current.
     refresh: async () => undefined,
     operationNames: async (as) =>

@@ -94,8 +94,8 @@ function openInfrastructure(
     applicationsOf(providers, id, (provider) => provider.applicationOf(name, type)),
   )
   const find = (provider: string, name: string) =>
-    findOperationType({ providers, entityTags, tasks }, { provider, name })
-  const tasks: Tasks = new Tasks({ context, find })
+    findOperationType({ providers, entityTags }, { provider, name })
+  const tasks = new Tasks({ context, find })
   const marks = settings.infrastructure ?? { challengedEnvironments: [], primaryAccountTypes: [] }
   const allArtifactAccounts = [
     ...openArtifactAccounts(context),

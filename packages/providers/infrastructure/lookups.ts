@@ -170,8 +170,8 @@ const networksByProvider: RouteHandler = async (request, infrastructure) => {
   )
 }
 
-const operationNames: RouteHandler = (_request, { providers, tasks }) =>
-  [...new Set([tasks, ...providers].flatMap(({ operations }) => Object.keys(operations)))]
+const operationNames: RouteHandler = (_request, { providers }) =>
+  [...new Set(providers.flatMap(({ operations }) => Object.keys(operations)))]
     .sort()
     .map((name) => ({ name, enabled: true }))
 

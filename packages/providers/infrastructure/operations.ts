@@ -97,20 +97,16 @@ function submittedOperations(request: Asked): SubmittedOperation[] {
 }
 
 function isGeneral(name: string): boolean {
-  return /EntityTags$|^cancelTask$/.test(name)
+  return /EntityTags$/.test(name)
 }
 
 export function findOperationType(
-  {
-    providers,
-    entityTags,
-    tasks,
-  }: Pick<EmbeddedInfrastructure, 'providers' | 'entityTags' | 'tasks'>,
+  { providers, entityTags }: Pick<EmbeddedInfrastructure, 'providers' | 'entityTags'>,
   { provider, name }: Pick<SubmittedOperation, 'provider' | 'name'>,
 ): OperationType | undefined {
   const types =
     provider === ''
-      ? { ...entityTags.operations, ...tasks.operations }
+      ? entityTags.operations
       : providers.find(({ id }) => id === provider.toLowerCase())?.operations
   return types !== undefined && Object.hasOwn(types, name) ? types[name] : undefined
 }

@@ -14,12 +14,7 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { accountOf } from '@fairlead/ports/cloud-values.ts'
 import type { FollowLimit } from '@fairlead/ports/infrastructure.ts'
 import type { RetainedKind } from '@fairlead/ports/retained-kind.ts'
-import {
-  applicationsOf,
-  type OperationRun,
-  type OperationType,
-  type OperationTypes,
-} from './operation-type.ts'
+import { applicationsOf, type OperationRun, type OperationType } from './operation-type.ts'
 
 export const taskMigrations = [
   `CREATE TABLE infrastructure_tasks (
@@ -110,19 +105,9 @@ export class Tasks {
     }
   }
 
-  /** Ends the waits of a task that runs. It waits for no other operation. */
-  readonly operations: OperationTypes = {
-    cancelTask: {
-      check: ({ task }) =>
-        this.subjectOf(String(task)) === undefined ? [`there is no task ${String(task)}.`] : [],
-      applications: ({ task }) => this.subjectOf(String(task))?.applications ?? [],
-      accounts: ({ task }) => this.subjectOf(String(task))?.accounts ?? [],
-      order: () => [],
-      run: async ({ task }, run) => {
-        run.note(`Cancelling task ${String(task)} …`)
-        this.#cancellations.get(String(task))?.abort()
-      },
-    },
+  /** Ends the waits of a task that runs. */
+  cancel(id: string): void {
+    this.#cancellations.get(id)?.abort()
   }
 
   get retained(): RetainedKind {

@@ -19,7 +19,7 @@ function openDefinitions() {
   const call = () => Promise.reject(new Error('No service runs.'))
   const ports = {
     executions: { ...openOrca(call), runsOtherStages: false },
-    events: { ...openEcho(call), eventTriggerTypes },
+    events: { ...openEcho(call), triggerTypes: eventTriggerTypes },
   }
   const unwatched = { stateChanged: () => {}, permissionsChanged: () => {} }
   const context = { db, now: Date.now, settings: defaults, ports, ...unwatched }

@@ -139,13 +139,9 @@ export async function lastResults({
 }
 
 /** Ends the wait of an operation that runs, where the infrastructure can. */
-export async function cancelOperation(context: TaskContext): Promise<void> {
-  const { infrastructure, stage } = context
+export async function cancelOperation({ infrastructure, stage }: TaskContext): Promise<void> {
   const id = lastTaskNote.in(stage.context)
-  const task = id && (await infrastructure.task(id))
-  if (!task || task.status.completed) return
-  if (!(await infrastructure.operationNames()).includes('cancelTask')) return
-  await submitOperations(context, 'cancelTask', [{ cancelTask: { task: id } }])
+  if (id !== undefined) await infrastructure.cancelTask(id)
 }
 
 interface MonitorOptions {
