@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { JsonObject } from '../../packages/base/json/values.ts'
 import type { BackendContext } from '../../packages/ports/backend.ts'
+import type { Infrastructure } from '../../packages/ports/infrastructure.ts'
 import type { ServiceAnswer } from '../../packages/ports/service-call.ts'
 import { createInfrastructureBackend } from '../../packages/providers/infrastructure/infrastructure.ts'
 import { kubernetesProvider } from '../../packages/providers/kubernetes/provider.ts'
@@ -23,6 +24,8 @@ export interface KubernetesInfrastructure {
   until<T = JsonObject>(path: string, holds: (body: T) => boolean): Promise<T>
   /** How often it has announced changes. */
   changes(): number
+  /** As the engine has it. */
+  port(): Infrastructure
   /** Hands over other accounts while it runs. */
   reload(accounts: readonly JsonObject[], general?: JsonObject): void
 }
@@ -43,6 +46,7 @@ export async function startKubernetesInfrastructure(
   { accounts, general = {}, views, stored = [], now }: KubernetesInfrastructureOptions,
 ): Promise<KubernetesInfrastructure> {
   let changes = 0
+  let port: Infrastructure | undefined
   let reload: (accounts: readonly JsonObject[], general?: JsonObject) => void = () => {}
   const backend = createInfrastructureBackend([kubernetesProvider])
   const toSettings = (given: readonly JsonObject[], others: JsonObject) => ({
@@ -52,6 +56,7 @@ export async function startKubernetesInfrastructure(
   })
   const open = (context: BackendContext) => {
     const opened = backend.open({ ...context, stateChanged: () => void changes++ })
+    port = opened.ports?.infrastructure
     reload = (given, others = general) =>
       opened.reload?.({ ...context.settings, infrastructure: toSettings(given, others) })
     return opened
@@ -92,6 +97,7 @@ export async function startKubernetesInfrastructure(
       )
     },
     changes: () => changes,
+    port: () => port ?? assert.fail('it is open'),
     reload: (given, others) => reload(given, others),
   }
 }

@@ -1,4 +1,5 @@
 /** Names, order, refusals and removal of objects, on a real API server. */
+
 import assert from 'node:assert/strict'
 import { createServer } from 'node:https'
 import { type TestContext, test } from 'node:test'
@@ -9,6 +10,7 @@ import {
   objectsOf,
   textsOf,
 } from '../../../../packages/base/json/values.ts'
+import { toCaller } from '../../../../packages/ports/caller.ts'
 import { createAuthority } from '../../../support/authority.ts'
 import { freePort } from '../../../support/free-port.ts'
 import {
@@ -376,7 +378,8 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     const held = async () =>
       (await plane.api.get(path('configmaps/kept'))).metadata.deletionTimestamp !== undefined
     await waitUntil(held, 'the deletion')
-    await begin(operations, 'cancelTask', { task: (await look()).id })
+    const { id } = await look()
+    await operations.infrastructure.port().cancelTask(id, toCaller({ 'x-spinnaker-user': 'alice' }))
     const { resultObjects } = await waitFor(async () => {
       const task = await look()
       return task.status.failed ? task : undefined
