@@ -47,7 +47,7 @@ const renamed: Readonly<Record<string, readonly string[]>> = {
 
 /** What no controller here can do, by product; the API of one is never served. */
 const said: Readonly<Record<string, RegExp>> = {
-  flux: /'GitRepository\S* flux-system' .*No controller acts on it/,
+  flux: /'(?:GitRepository|Kustomization)\S* flux-system' .*No controller acts on it/,
   'ingress-nginx': /No controller assigned an address/,
   istio: /'horizontalpodautoscaler istiod' .*No controller scales its target/,
   'metrics-server': /'apiService v1beta1.metrics.k8s.io' .*Available is False/,
