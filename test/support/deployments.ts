@@ -503,7 +503,7 @@ function getOnce(
 export async function putImage(dataDir: string, version: string): Promise<void> {
   const folder = createFolder('image')
   writeFileSync(join(folder, 'server.mjs'), webProgram)
-  const file = `command: [${process.execPath}, server.mjs]\nready: { path: /health, intervalSeconds: 1, timeoutSeconds: 10 }\n`
+  const file = `command: [${process.execPath}, server.mjs]\nready: { path: /health, intervalSeconds: 0.2, timeoutSeconds: 10 }\n`
   const environment = { VERSION: version, RECEIVED: join(dataDir, 'received') }
   writeFileSync(
     join(folder, 'fairlead-image.yml'),
