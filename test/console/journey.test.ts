@@ -204,8 +204,15 @@ step('enables, resizes and disables a server group', async ({ page, click }) => 
   const group = groupRow(page, 'v001')
   const dialog = page.getByRole('dialog')
   const act = async (action: string) => {
-    await click('button', 'Actions of web-prod-v001')
-    await click('menuitem', action)
+    const item = page.getByRole('menuitem', { name: action }).first()
+    // A row that moves to another group meanwhile closes its menu.
+    await waitUntil(async () => {
+      if (!(await item.isVisible())) await click('button', 'Actions of web-prod-v001')
+      return item.click({ timeout: 2000 }).then(
+        () => true,
+        () => false,
+      )
+    }, `the action ${action}`)
   }
   await act('Enable')
   await group.getByText('shares the traffic').waitFor()
