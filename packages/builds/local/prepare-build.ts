@@ -70,10 +70,12 @@ export async function prepareBuild(
   )
   await writeFile(join(content, planFile), formatJson(plan), { mode: 0o600 })
   const { publish } = definition
+  const [only, ...others] = definition.steps
   return {
     content,
     cache: plan.cache,
-    runsContainers: definition.steps.some(({ action }) => action.kind === 'runtime-image'),
+    // A command of the author beside it would run without the sandbox.
+    runsContainers: only?.action.kind === 'runtime-image' && others.length === 0,
     timeLimitMs: definition.timeLimitMs ?? settings.timeLimitMs,
     change: definedOf({
       commit: commit && toStored(commit),
