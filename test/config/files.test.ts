@@ -207,6 +207,8 @@ const others: Readonly<Record<string, string>> = {
   'audit.sink': 'chooses among destinations',
   'audit.file': 'is created; see the obstacles of a start',
   'data.dir': 'is created; see the obstacles of a start',
+  'bakery.local.templates.0.image.container.archive.file':
+    'is a file of the baked package; a bake without it names it',
   'bakery.local.templates.0.image.container.files': 'is a path within the container',
   'builds.local.repositories.0.file': 'is a file of a repository',
   'secrets.files.directory': 'is a directory, whose files are read when they are used',
