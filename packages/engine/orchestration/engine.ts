@@ -14,7 +14,14 @@ import { ExpressionAnswers } from './expressions/answers.ts'
 import { askElsewhere } from './expressions/ask-elsewhere.ts'
 import { runFollowUp } from './follow-ups.ts'
 import { ClockWatch, heedSetBack } from './machine/clock-shifts.ts'
-import { applyOutcome, drive, findAgain, heedSteering, type Outcome } from './machine/drive.ts'
+import {
+  applyOutcome,
+  drive,
+  findAgain,
+  heedSteering,
+  noteBegun,
+  type Outcome,
+} from './machine/drive.ts'
 import { StageError } from './machine/failure.ts'
 import { giveUp, nextDue } from './machine/run-task.ts'
 import { createTurn, type LifeCycleEvent, type StepRun } from './machine/turn.ts'
@@ -406,8 +413,9 @@ export class Engine implements EngineParts {
   #record(run: StepRun, outcome: Outcome): void {
     this.transact((unit) => {
       const execution = unit.loadForStep(run.execution.id, this.#crashes.hasFailed(run.run))
-      const fresh = execution && findAgain(run, execution, unit.turn)
-      if (fresh === undefined) return
+      if (execution === undefined) return
+      const fresh = findAgain(run, execution, unit.turn)
+      if (fresh === undefined) return noteBegun(run, outcome, execution)
       applyOutcome(fresh, heedSteering(outcome, fresh.stage, run.stage), (child) =>
         unit.submit(child),
       )

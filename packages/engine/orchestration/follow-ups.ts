@@ -60,13 +60,16 @@ async function cancelStageEffects(
   execution: Execution,
   followUp: FollowUp,
 ): Promise<void> {
-  const stage = graphOf(execution).find(followUp.stageId ?? '')
-  if (stage === undefined) return settle(engine, execution.id, followUp.id, 'done')
-  // What a step has sent already would have its effect after that of the undoing.
-  const inside = [stage, ...graphOf(execution).descendantsOf(stage)]
+  const find = (within: Execution) => graphOf(within).find(followUp.stageId ?? '')
+  const canceled = find(execution)
+  if (canceled === undefined) return settle(engine, execution.id, followUp.id, 'done')
+  // What a step has sent already would have its effect after that of the undoing, which needs what it notes.
+  const inside = [canceled, ...graphOf(execution).descendantsOf(canceled)]
   await engine.attemptsEnd(new Set(inside.map(({ id }) => id)))
+  const now = engine.options.store.load(execution.id) ?? execution
+  const stage = find(now) ?? canceled
   await stageTypeOf(engine.options.stageTypes, stage)?.onCancel?.(
-    createTaskContext(engine, { execution, stage }),
+    createTaskContext(engine, { execution: now, stage }),
   )
   settle(engine, execution.id, followUp.id, 'done')
 }

@@ -7,7 +7,14 @@ import { advance } from './advance.ts'
 import { StageError } from './failure.ts'
 import { graphOf } from './graph.ts'
 import { steeringKeys } from './operations.ts'
-import { applyFailure, applyResult, isWanted, stepOf, takeDueTasks } from './run-task.ts'
+import {
+  applyFailure,
+  applyResult,
+  isWanted,
+  mergeResult,
+  stepOf,
+  takeDueTasks,
+} from './run-task.ts'
 import { isSpent, type StepRun, type Turn } from './turn.ts'
 
 export type Outcome = { readonly result: TaskResult } | { readonly error: unknown }
@@ -78,6 +85,21 @@ export function applyOutcome(run: StepRun, outcome: Outcome, submit: Submit): vo
     ...result,
     context: { ...result.context, executionId: child.id, executionName: child.name },
   })
+}
+
+/** Notes what a step has begun elsewhere although its stage was cancelled meanwhile: the undoing has to know it. */
+export function noteBegun(
+  { stage: { id, startTime } }: StepRun,
+  outcome: Outcome,
+  execution: Execution,
+): void {
+  const stage = graphOf(execution).find(id)
+  const isUndone = execution.engine.followUps.some(
+    ({ kind, stageId }) => kind === 'cancel-stage' && stageId === id,
+  )
+  if (stage === undefined || stage.startTime !== startTime || !isUndone || 'error' in outcome)
+    return
+  mergeResult(stage, { context: outcome.result.context })
 }
 
 /** A user who steers a stage while its step is out has the last word, and is heard at once. @param launched As the step has seen it */

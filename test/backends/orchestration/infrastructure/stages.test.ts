@@ -371,21 +371,33 @@ test('a restarted deployment creates another server group', async (t) => {
   assert.deepEqual(cloud.enabled(), ['shop-main-v002'])
 })
 
-test('a cancelled deployment leaves traffic where it was', async (t) => {
-  const { cloud, engine } = await startRig(t)
-  cloud.add('shop-main-v000')
-  cloud.sick = true
-  const id = await engine.run({
-    application: 'shop',
-    stages: [{ refId: '1', ...create, strategy: 'highlander' }],
+for (const isAnswered of [true, false]) {
+  const when = isAnswered ? 'while its instances start' : 'before the creation is answered'
+  test(`a deployment that is cancelled ${when} leaves traffic where it was`, async (t) => {
+    const cloud = createCloudService()
+    const answered = Promise.withResolvers<void>()
+    const { call: ask } = cloud
+    const call: typeof ask = async (...asked) => {
+      const answer = await ask(...asked)
+      if (!isAnswered && names(cloud).length === 1) await answered.promise
+      return answer
+    }
+    const { engine } = await startRig(t, Object.assign(cloud, { call }))
+    cloud.add('shop-main-v000')
+    cloud.sick = true
+    const id = await engine.run({
+      application: 'shop',
+      stages: [{ refId: '1', ...create, strategy: 'highlander' }],
+    })
+    await engine.eventually(async () => cloud.groups.length > 1)
+    await engine.ask('PUT', `/pipelines/${id}/cancel`)
+    answered.resolve()
+    await engine.ends(id, 'CANCELED')
+    await engine.eventually(async () => names(cloud).length > 1)
+    assert.deepEqual(sizes(cloud), ['shop-main-v000 2', 'shop-main-v001 2 off'])
+    assert.deepEqual(names(cloud), ['createServerGroup', 'disableServerGroup'])
   })
-  await engine.eventually(async () => cloud.groups.length > 1)
-  await engine.ask('PUT', `/pipelines/${id}/cancel`)
-  await engine.ends(id, 'CANCELED')
-  await engine.eventually(async () => names(cloud).length > 1)
-  assert.deepEqual(sizes(cloud), ['shop-main-v000 2', 'shop-main-v001 2 off'])
-  assert.deepEqual(names(cloud), ['createServerGroup', 'disableServerGroup'])
-})
+}
 
 test('a cluster of several regions is deployed in each', async (t) => {
   const { cloud, run } = await startRig(t)
