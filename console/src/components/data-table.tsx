@@ -7,7 +7,7 @@ import { showing } from '../words.ts'
 import { Button } from './button.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { Name } from './text.tsx'
-import { Row, useHeldRows, useRowsInView } from './virtual-list.tsx'
+import { Row, useHeldRows, usePortions, useRowsInView } from './virtual-list.tsx'
 
 export interface Column<Item> {
   /** Its head unless given. */
@@ -41,8 +41,10 @@ interface DataTableProps<Item> {
   readonly sort?: string | undefined
 }
 
-/** Rows that are drawn at first, and more of them at each request. */
+/** Rows that are drawn, and more of them at each request. */
 const step = 500
+/** Rows that are drawn in one task: the first fill the view. */
+const portion = 16
 
 export function DataTable<Item>({
   label,
@@ -57,8 +59,11 @@ export function DataTable<Item>({
   const body = useRef<HTMLTableSectionElement>(null)
   const { rows, bar } = useHeldRows(body, all, keyOf, heldOf)
   const isGrid = rowHeight !== undefined
-  const shown = isGrid ? rows : rows.slice(0, max)
-  const sizes = isGrid ? { rowHeight } : { rowHeight: 0, drawAll: Number.POSITIVE_INFINITY }
+  const count = usePortions(isGrid ? 0 : Math.min(max, rows.length), portion, heldOf)
+  const shown = isGrid ? rows : rows.slice(0, count)
+  const sizes = isGrid
+    ? { rowHeight, overscan: 6 }
+    : { rowHeight: 0, drawAll: Number.POSITIVE_INFINITY }
   const { drawn, style } = useRowsInView(body, shown, keyOf, sizes)
   const cells = useMemo(() => toCells(columns), [columns])
   return (
@@ -84,7 +89,7 @@ export function DataTable<Item>({
           ))}
         </tbody>
       </table>
-      {rows.length > shown.length && (
+      {!isGrid && rows.length > max && (
         <p class="panel-note row">
           {showing(max, rows.length)}
           <Button small onClick={() => setMax(max + step)}>

@@ -137,6 +137,7 @@ interface TextProps {
 }
 
 function Text({ label, value, pauseMs, apply }: TextProps) {
+  // A key shows at once, and the list follows in a task of its own.
   const [typed, setTyped] = useState<string | undefined>(undefined)
   useEffect(() => {
     if (typed === undefined) return
@@ -146,18 +147,13 @@ function Text({ label, value, pauseMs, apply }: TextProps) {
     }, pauseMs)
     return () => clearTimeout(timer)
   }, [typed])
-  const onInput = ({
-    currentTarget: { value: text },
-  }: {
-    readonly currentTarget: HTMLInputElement
-  }) => (pauseMs === 0 ? apply(text) : setTyped(text))
   return (
     <input
       type="search"
       aria-label={label}
       placeholder={label}
       value={typed ?? value}
-      onInput={onInput}
+      onInput={({ currentTarget }) => setTyped(currentTarget.value)}
     />
   )
 }

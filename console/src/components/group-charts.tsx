@@ -22,8 +22,14 @@ const charts = Object.entries({
   format: (value: number) => `${short(value / by)}${unit}`,
 }))
 
+/** Made once, as in `toLocaleString` each would be made for each value. */
+const [whole, tenths] = [0, 1].map(
+  (maximumFractionDigits) => new Intl.NumberFormat(undefined, { maximumFractionDigits }).format,
+) as [Format, Format]
+type Format = (value: number) => string
+
 export function short(value: number): string {
-  return value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 })
+  return value < 10 ? tenths(value) : whole(value)
 }
 
 /** Nothing where no metric has values for a line. @param groups The last two are compared, the old one first. */

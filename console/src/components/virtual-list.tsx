@@ -1,6 +1,14 @@
 /** Lists of any length: of many rows only those near the view are in the page, and rows that are read keep their places. */
 import type { ComponentChildren, RefObject } from 'preact'
-import { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks'
+import {
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useReducer,
+  useRef,
+  useState,
+} from 'preact/hooks'
 import { type HeldRow, holdRows } from '../model/held-rows.ts'
 import { kept } from './kept.tsx'
 import { Icon, textScale } from './text.tsx'
@@ -78,6 +86,8 @@ export function useRowsInView<Item>(
   const edges = [0]
   if (isPart) for (const { item } of rows) edges.push((edges.at(-1) ?? 0) + heightOf(item))
   const range = useRef<readonly [first: number, end: number]>([0, overscan])
+  const further = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => () => clearTimeout(further.current), [])
   const look = () => {
     if (!isPart || list.current === null) return
     const top = -list.current.getBoundingClientRect().top
@@ -87,8 +97,14 @@ export function useRowsInView<Item>(
     const [first, end] = range.current
     // As long as all in view are drawn, nothing changes: at the end of a page, other rows move the view, and that other rows.
     if (Math.max(0, above) >= first && Math.min(rows.length, below + 1) <= end) return
-    range.current = [Math.max(0, above - overscan), Math.min(rows.length, below + 1 + overscan)]
+    range.current = [above, below + 1]
     redraw(undefined as never)
+    // What is in view comes first, and what may come into view has a task of its own.
+    clearTimeout(further.current)
+    further.current = setTimeout(() => {
+      range.current = [above - overscan, below + 1 + overscan]
+      redraw(undefined as never)
+    })
   }
   const measure = useRef<(element: HTMLElement, height: number) => void>(undefined)
   measure.current = (element, height) => {
@@ -110,14 +126,18 @@ export function useRowsInView<Item>(
     return () => sizes.disconnect()
   }, [])
   useLayoutEffect(() => {
-    look()
+    // Here it would have the page laid out once more.
+    const frame = requestAnimationFrame(look)
     const stop = new AbortController()
     for (const event of ['scroll', 'resize'])
       addEventListener(event, look, { signal: stop.signal, passive: true })
-    return () => stop.abort()
+    return () => {
+      cancelAnimationFrame(frame)
+      stop.abort()
+    }
   })
   const [first, end] = isPart
-    ? (range.current.map((at) => Math.min(at, rows.length)) as [number, number])
+    ? (range.current.map((at) => Math.max(0, Math.min(at, rows.length))) as [number, number])
     : [0, rows.length]
   const drawn = rows.slice(first, end).map(({ item, isGone }, at) => ({
     key: keyOf(item),
@@ -133,6 +153,28 @@ export function useRowsInView<Item>(
   // The browser would move the page once more for rows that have grown above the view.
   return { drawn, style: isPart ? { paddingBlock, overflowAnchor: 'none' } : undefined, isPart }
 }
+
+/**
+ * How many of some parts to draw now: a portion more in each task, so that none is long.
+ *
+ * @param of What the parts are of: those of something else begin anew
+ */
+export function usePortions(count: number, portion: number, of = ''): number {
+  const [{ of: before, drawn }, setDrawn] = useState({ of, drawn: portion })
+  const present = before === of ? drawn : portion
+  const isPart = present < count
+  useEffect(() => {
+    if (!isPart) return
+    const timer = setTimeout(() => setDrawn({ of, drawn: present + portion }))
+    return () => clearTimeout(timer)
+  }, [of, present, isPart])
+  return isPart ? present : count
+}
+
+/** Noted when it happens: to ask has the page laid out. */
+let isScrolled = false
+if (typeof addEventListener === 'function')
+  addEventListener('scroll', () => (isScrolled = scrollY > 0), { passive: true })
 
 /** How long a row stays that has left the list. */
 const goneMs = 10_000
@@ -153,7 +195,7 @@ export function useHeldRows<Item>(
   const isRead = () =>
     isUsed(list.current) ||
     isUsed(bar.current) ||
-    (list.current?.getBoundingClientRect().top ?? 0) < 0
+    (isScrolled && (list.current?.getBoundingClientRect().top ?? 0) < 0)
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const shown = useRef<
     { readonly of: string | undefined; readonly items: readonly Item[] } | undefined

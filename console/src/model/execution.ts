@@ -93,9 +93,15 @@ export type Failure = NonNullable<ReturnType<typeof findFailure>>
 
 /** Lists ask for those of all rows, several times. */
 const failures = new WeakMap<readonly Stage[], Failure | undefined>()
+const failing = new Set<Stage['status']>(['TERMINAL', 'STOPPED', 'FAILED_CONTINUE'])
 
 export function failureOf({ stages }: Pick<Execution, 'stages'>): Failure | undefined {
-  if (!failures.has(stages)) failures.set(stages, findFailure(toStageTree(stages)))
+  if (!failures.has(stages)) {
+    const failed = stages.filter(({ status }) => failing.has(status))
+    // Only the order of several needs the others.
+    const isOne = failed.filter(({ parentStageId }) => !parentStageId).length < 2
+    failures.set(stages, findFailure(toStageTree(isOne ? failed : stages)))
+  }
   return failures.get(stages)
 }
 

@@ -7,8 +7,10 @@ import { changeOperation, startOperation, useAllowed, useDenial } from '../api/r
 import { Button } from '../components/button.tsx'
 import { GroupCharts } from '../components/group-charts.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
+import { kept } from '../components/kept.tsx'
 import { Loading, Stale } from '../components/screen.tsx'
 import { Duration, Name, NameLink, StatusMark, Time } from '../components/text.tsx'
+import { usePortions } from '../components/virtual-list.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import {
   accountOf,
@@ -28,7 +30,7 @@ type Environment = Schemas['Environment']
 type Promotion = Schemas['EnvironmentPromotion']
 type Release = Schemas['Release']
 
-const [mostCommits, mostBetween] = [8, 4]
+const [mostCommits, mostBetween, columnsAtOnce] = [8, 4, 3]
 
 interface FlowProps {
   readonly application: string
@@ -56,6 +58,7 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
     ({ versions, promotion }) => versions.length > 0 || promotion?.images.length,
   )
   const mayJudge = useAllowed(startOperation, [application]).get(application) === true
+  const drawn = environments.slice(0, usePortions(environments.length, columnsAtOnce, application))
   if (found === undefined && error === undefined) return <Loading rows={6} />
   if (environments.length === 0 && releases.length === 0) return null
   const last = environments.findLast(({ versions }) => versions.length > 0)
@@ -82,7 +85,7 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
             <ReleaseList application={application} releases={releases.slice(0, mostCommits)} />
           )}
         </section>
-        {environments.map((environment) => (
+        {drawn.map((environment) => (
           <Fragment key={environment.name}>
             {environment.promotion && (
               <Between
@@ -100,7 +103,7 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
           </Fragment>
         ))}
       </div>
-      <Timeline environments={environments} releases={releases} />
+      <Timeline environments={drawn} releases={releases} />
     </section>
   )
 }
@@ -193,7 +196,8 @@ interface ColumnProps extends Omit<FlowProps, 'isChanging'> {
   readonly releases: readonly Release[]
 }
 
-function Column({ application, environment, groups, releases }: ColumnProps) {
+/** A column whose environment stays is not drawn again when another one changes. */
+const Column = kept(({ application, environment, groups, releases }: ColumnProps) => {
   const { name, accounts, clusters, health, sinceMs, rollback, drift } = environment
   const denied = useDenial(changeOperation, application, accounts[0])
   const names = clusters.flatMap((cluster) =>
@@ -317,7 +321,7 @@ function Column({ application, environment, groups, releases }: ColumnProps) {
       )}
     </section>
   )
-}
+})
 
 /** The share of the traffic, with a word for what serves beside the others. */
 function Share({ group, groups }: { group: ServerGroup; groups: readonly ServerGroup[] }) {
