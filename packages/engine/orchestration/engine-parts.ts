@@ -56,8 +56,8 @@ export interface EngineParts {
   readonly options: EngineOptions
   /** What expressions read from elsewhere. */
   readonly answers: ExpressionAnswers
-  /** Resolves when no step of these stages does anything elsewhere any more, or after some seconds. */
-  attemptsEnd(stageIds: ReadonlySet<string>): Promise<void>
+  /** Resolves when no step of these stages does anything elsewhere any more, or after some seconds: with `false`. */
+  attemptsEnd(stageIds: ReadonlySet<string>): Promise<boolean>
   /** Changes executions in one transaction, and wakes up for what follows from it. */
   transact<T>(work: (unit: UnitOfWork) => T): T
 }

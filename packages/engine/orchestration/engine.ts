@@ -22,7 +22,7 @@ import {
   noteBegun,
   type Outcome,
 } from './machine/drive.ts'
-import { StageError } from './machine/failure.ts'
+import { UnansweredError } from './machine/failure.ts'
 import { giveUp, nextDue } from './machine/run-task.ts'
 import { createTurn, type LifeCycleEvent, type StepRun } from './machine/turn.ts'
 import type { Execution, ExecutionType, FollowUp } from './model.ts'
@@ -180,10 +180,11 @@ export class Engine implements EngineParts {
   /** Whether a task or follow-up has been handed out and has not come back. */
   readonly isInFlight = (run: string): boolean => this.#inFlight.has(run)
 
-  async attemptsEnd(stageIds: ReadonlySet<string>): Promise<void> {
+  async attemptsEnd(stageIds: ReadonlySet<string>): Promise<boolean> {
     const isMeant = ({ stageId }: Attempt) => stageIds.has(stageId)
     for (const { ended } of [...this.#attempts].filter(isMeant)) ended.abort()
     await this.#await(longestEndMs, isMeant)
+    return ![...this.#attempts].some(isMeant)
   }
 
   async #await(ms: number, isMeant: (attempt: Attempt) => boolean): Promise<void> {
@@ -362,18 +363,25 @@ export class Engine implements EngineParts {
     this.#inFlight.add(run.run)
     const { attemptMs } = this.options
     const text = `The step "${step.name}" gave no result within ${attemptMs / 1000} s; check its effect, then restart the stage.`
+    let rest: Promise<unknown> | undefined
     const late = () => {
-      throw new StageError([text])
+      rest = attempt.then(
+        (result) => this.#land(run, { result }),
+        () => undefined,
+      )
+      throw new UnansweredError([text])
     }
     const ended = new AbortController()
     const attempt = this.options.commits.stored().then(() => {
       ended.signal.throwIfAborted()
       return step.execute(createTaskContext(this, run, { signal: ended.signal }))
     })
-    const settled = within(attemptMs, attempt, late, { unref: true }).then(
-      (result) => this.#land(run, { result }),
-      (error: unknown) => this.#land(run, { error }),
-    )
+    const settled = within(attemptMs, attempt, late, { unref: true })
+      .then(
+        (result) => this.#land(run, { result }),
+        (error: unknown) => this.#land(run, { error }),
+      )
+      .then(async () => void (await rest))
     const own = {
       stageId: run.stage.id,
       isUnrecognized: step.isUnrecognized === true,

@@ -1,9 +1,12 @@
 /** Follow-ups of a state change, stored with the execution so that they survive a crash. */
+import { setTimeout } from 'node:timers/promises'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { type Dependents, prepareDependents, toEventRecords } from './dependents.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { graphOf } from './machine/graph.ts'
-import type { Execution, FollowUp } from './model.ts'
+import { mergeResult } from './machine/run-task.ts'
+import type { Execution, FollowUp, StagePlace } from './model.ts'
 import { stageTypeOf } from './stages/stage-type.ts'
 import { asFailed } from './submission/prepare-pipeline.ts'
 import { createTaskContext } from './task-context.ts'
@@ -37,6 +40,29 @@ export async function runFollowUp(
   }
 }
 
+const undoingPollMs = 100
+const mostUndoingPolls = 80
+
+/**
+ * Waits a moment for the undoing of what cancelled stages of an execution had begun.
+ *
+ * @param among Ids of stages; all unless given
+ * @returns the undoings that are left
+ */
+export async function awaitUndoing(
+  { options: { store } }: EngineParts,
+  id: string,
+  among?: ReadonlySet<string>,
+): Promise<FollowUp[]> {
+  for (let polls = 0; ; polls++) {
+    const left = (store.load(id)?.engine.followUps ?? []).filter(
+      ({ kind, stageId = '' }) => kind === 'cancel-stage' && (among?.has(stageId) ?? true),
+    )
+    if (left.length === 0 || polls === mostUndoingPolls) return left
+    await setTimeout(undoingPollMs)
+  }
+}
+
 async function startDependents(
   engine: EngineParts,
   parent: Execution,
@@ -60,18 +86,45 @@ async function cancelStageEffects(
   execution: Execution,
   followUp: FollowUp,
 ): Promise<void> {
-  const find = (within: Execution) => graphOf(within).find(followUp.stageId ?? '')
-  const canceled = find(execution)
+  const canceled = graphOf(execution).find(followUp.stageId ?? '')
   if (canceled === undefined) return settle(engine, execution.id, followUp.id, 'done')
+  const type = stageTypeOf(engine.options.stageTypes, canceled)
   // What a step has sent already would have its effect after that of the undoing, which needs what it notes.
   const inside = [canceled, ...graphOf(execution).descendantsOf(canceled)]
-  await engine.attemptsEnd(new Set(inside.map(({ id }) => id)))
-  const now = engine.options.store.load(execution.id) ?? execution
-  const stage = find(now) ?? canceled
-  await stageTypeOf(engine.options.stageTypes, stage)?.onCancel?.(
-    createTaskContext(engine, { execution: now, stage }),
-  )
-  settle(engine, execution.id, followUp.id, 'done')
+  const haveEnded = await engine.attemptsEnd(new Set(inside.map(({ id }) => id)))
+  const contextNow = () => {
+    const now = engine.options.store.load(execution.id) ?? execution
+    return createTaskContext(engine, {
+      execution: now,
+      stage: graphOf(now).find(canceled.id) ?? canceled,
+    })
+  }
+  const context = contextNow()
+  const open = context.execution.engine.followUps.find(({ id }) => id === followUp.id)?.open
+  const step = type?.steps.find(({ name }) => name === open)
+  const recover = step && 'recover' in step ? step.recover : undefined
+  if (recover !== undefined) noteRecovered(engine, context, followUp, await recover(context))
+  // Once the rest of the calls is answered, there may be more to undo; meanwhile nothing is.
+  if (haveEnded || followUp.attempts === 0) await type?.onCancel?.(contextNow())
+  settle(engine, execution.id, followUp.id, haveEnded || recover !== undefined ? 'done' : 'again')
+}
+
+function noteRecovered(
+  engine: EngineParts,
+  { execution, stage }: StagePlace,
+  followUp: FollowUp,
+  begun: JsonObject,
+): void {
+  engine.transact((unit) => {
+    const now = unit.load(execution.id)
+    const [undoing, canceled] = [
+      now?.engine.followUps.find(({ id }) => id === followUp.id),
+      now && graphOf(now).find(stage.id),
+    ]
+    if (undoing !== undefined) delete undoing.open
+    if (canceled?.startTime === stage.startTime && canceled !== undefined)
+      mergeResult(canceled, { context: begun })
+  })
 }
 
 function startDependent(

@@ -178,6 +178,8 @@ export interface FollowUp {
   id: string
   kind: 'start-dependents' | 'cancel-stage'
   stageId?: string
+  /** Name of the step that was out when its stage ended, until it is known what its call has begun. */
+  open?: string
   /** Dependents that are still to be started, when others of them were already. */
   dependents?: string[]
   /** Milliseconds since the epoch. */

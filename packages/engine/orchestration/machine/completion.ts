@@ -4,7 +4,14 @@
  */
 import { list, shape } from '@fairlead/base/json/shape.ts'
 import { objectOf, textOf } from '@fairlead/base/json/values.ts'
-import { type Execution, isTopLevel, optionsOf, type Stage, type StagePlace } from '../model.ts'
+import {
+  type Execution,
+  isTopLevel,
+  optionsOf,
+  type Stage,
+  type StagePlace,
+  type Task,
+} from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete, isFine, isHalt, type Status } from '../statuses.ts'
 import { appendErrors, errorTexts, failureRecord, failureStatus } from './failure.ts'
@@ -93,20 +100,22 @@ function cancelStage({ execution, stage, turn }: StageRun): void {
   stage.endTime = turn.now
   explainEnd({ execution, stage, turn })
   graphOf(execution).noteEnd(stage)
+  const out = stage.tasks.find(({ status }) => status === 'RUNNING')
   for (const task of stage.tasks) {
     if (isActive(task.status)) endTask({ execution, stage, task, turn }, 'CANCELED')
   }
   turn.events.push({ phase: 'failed', execution, stage })
-  if (stageTypeOf(turn.stageTypes, stage)?.onCancel !== undefined)
-    undoLater({ execution, stage, turn })
+  undoLater({ execution, stage, turn }, out)
 }
 
-/** Has the type of the stage undo what the stage has started elsewhere. */
-export function undoLater({ execution, stage, turn }: StageRun): void {
+/** Has the type of the stage undo what the stage has started elsewhere. @param out The step whose call has no answer yet */
+export function undoLater({ execution, stage, turn }: StageRun, out?: Task): void {
+  if (stageTypeOf(turn.stageTypes, stage)?.onCancel === undefined) return
   execution.engine.followUps.push({
     id: turn.nextId(),
     kind: 'cancel-stage',
     stageId: stage.id,
+    ...(out && { open: out.name }),
     dueAt: turn.now,
     attempts: 0,
   })

@@ -4,7 +4,7 @@ import type { Execution, Stage } from '../model.ts'
 import type { TaskResult } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
-import { StageError } from './failure.ts'
+import { RetryableError, StageError } from './failure.ts'
 import { graphOf } from './graph.ts'
 import { steeringKeys } from './operations.ts'
 import {
@@ -87,19 +87,22 @@ export function applyOutcome(run: StepRun, outcome: Outcome, submit: Submit): vo
   })
 }
 
-/** Notes what a step has begun elsewhere although its stage was cancelled meanwhile: the undoing has to know it. */
+/** Notes what a step has begun elsewhere although its stage has ended meanwhile: the undoing, which is then due, has to know it. */
 export function noteBegun(
-  { stage: { id, startTime } }: StepRun,
+  { stage: { id, startTime }, step, turn }: StepRun,
   outcome: Outcome,
   execution: Execution,
 ): void {
   const stage = graphOf(execution).find(id)
-  const isUndone = execution.engine.followUps.some(
+  const undoing = execution.engine.followUps.find(
     ({ kind, stageId }) => kind === 'cancel-stage' && stageId === id,
   )
-  if (stage === undefined || stage.startTime !== startTime || !isUndone || 'error' in outcome)
-    return
+  if (stage === undefined || stage.startTime !== startTime || undoing === undefined) return
+  const isUnknown = 'error' in outcome && outcome.error instanceof RetryableError
+  if (undoing.open === step.name && !isUnknown) delete undoing.open
+  if ('error' in outcome) return
   mergeResult(stage, { context: outcome.result.context })
+  undoing.dueAt = turn.now
 }
 
 /** A user who steers a stage while its step is out has the last word, and is heard at once. @param launched As the step has seen it */

@@ -28,6 +28,9 @@ export class RetryableError extends StageError {
   override readonly name: string = 'RetryableError'
 }
 
+/** A call that had no answer in time; what it has begun is undone once that is known. */
+export class UnansweredError extends StageError {}
+
 /** The status that a failure gives the stage, by its own context alone. */
 export function failureStatus(stage: Stage, whenHalting: Status = 'TERMINAL'): Status {
   if (optionsOf(stage.context).continuePipeline) return 'FAILED_CONTINUE'

@@ -152,7 +152,10 @@ function skipManually({ execution, stage, turn }: StageRun): void {
   for (const each of [top, ...graph.descendantsOf(top)]) {
     if (['SUCCEEDED', 'TERMINAL', 'FAILED_CONTINUE'].includes(each.status)) continue
     if (isActive(each.status) && stageTypeOf(turn.stageTypes, each)?.undoesSkip)
-      undoLater({ execution, stage: each, turn })
+      undoLater(
+        { execution, stage: each, turn },
+        each.tasks.find(({ status }) => status === 'RUNNING'),
+      )
     each.status = 'SKIPPED'
     each.endTime = turn.now
     for (const task of each.tasks) {

@@ -15,8 +15,15 @@ import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/s
 import { isComplete } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 import { advance, skipStage } from './advance.ts'
-import { completeExecution, endTask } from './completion.ts'
-import { errorRecord, failureStatus, RetryableError, StageError, toFailure } from './failure.ts'
+import { completeExecution, endTask, undoLater } from './completion.ts'
+import {
+  errorRecord,
+  failureStatus,
+  RetryableError,
+  StageError,
+  toFailure,
+  UnansweredError,
+} from './failure.ts'
 import { graphOf } from './graph.ts'
 import { remainingMs, timeoutOf } from './timeout.ts'
 import { isSpent, type StepRun, type TaskRun, type Turn } from './turn.ts'
@@ -114,9 +121,9 @@ function timeOut(run: StepRun): void {
   }
   const seconds = Math.round((timeoutOf(run).limitMs ?? 0) / 1000)
   const why = typeof missing === 'string' ? `: ${missing.replace(/\.$/, '')}` : ''
-  const error = new StageError([
-    `The step "${run.task.name}" did not end within ${seconds} s${why}.`,
-  ])
+  const text = `The step "${run.task.name}" did not end within ${seconds} s${why}.`
+  const isUnanswered = 'recover' in run.step && run.step.recover !== undefined
+  const error = isUnanswered ? new UnansweredError([text]) : new StageError([text])
   error.name = 'TimeoutException'
   failTask(run, error)
 }
@@ -199,6 +206,7 @@ function failTask(run: TaskRun, error: unknown): void {
   const { exception: kept } = toFailure(stage.context)
   stage.context['exception'] = { ...kept, ...record }
   task.taskExceptionDetails = { ...task.taskExceptionDetails, exception: record }
+  if (error instanceof UnansweredError) undoLater(run, task)
   endTask(run, failureStatus(stage))
 }
 

@@ -6,6 +6,7 @@ import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Engine } from '../engine.ts'
+import { awaitUndoing } from '../follow-ups.ts'
 import { cancelExecution } from '../machine/operations.ts'
 import type { Execution, ExecutionType } from '../model.ts'
 import { isComplete } from '../statuses.ts'
@@ -78,11 +79,17 @@ export function recordRoutes(
     },
   )
 
-  app.delete<{ Params: { id: string } }>(path, (request, reply) => {
+  app.delete<{ Params: { id: string } }>(path, async (request, reply) => {
+    const left = await awaitUndoing(engine, request.params.id)
     engine.transact((unit) => {
       const found = unit.require(request.params.id, type)
       if (!isComplete(found.status))
         throw new PortError(409, `The ${word} is still running; cancel it first.`)
+      if (left.length > 0)
+        throw new PortError(
+          409,
+          `What the ${word} had begun before it was cancelled is still being undone; delete it later.`,
+        )
       unit.remove(found.id)
     })
     return reply.send()

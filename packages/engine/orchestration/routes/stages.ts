@@ -10,6 +10,7 @@ import type { FastifyInstance } from 'fastify'
 import { executionFactor } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
+import { awaitUndoing } from '../follow-ups.ts'
 import { graphOf } from '../machine/graph.ts'
 import { patchStage } from '../machine/operations.ts'
 import type { Execution, Stage } from '../model.ts'
@@ -52,6 +53,7 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
     const definition = objectAnswer(request.body)
     const by = modifierOf(request)
     const access = await engine.options.accessOf(by.user)
+    await checkUndone(engine, request.params)
     const before = engine.transact((unit) => {
       const execution = unit.require(request.params.id, 'PIPELINE')
       const stage = requireStage(execution, request.params.stageId)
@@ -61,6 +63,24 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
     })
     return sendRecord(reply, before)
   })
+}
+
+/** A restart forgets what the stage had begun. @throws {PortError} 409 while that is being undone */
+async function checkUndone(
+  engine: Engine,
+  { id, stageId }: { readonly id: string; readonly stageId: string },
+): Promise<void> {
+  const execution = engine.read(id, 'PIPELINE')
+  const graph = graphOf(execution)
+  const stage = graph.topLevelOf(requireStage(execution, stageId))
+  const inside = [stage, ...graph.descendantsOf(stage)].map((each) => each.id)
+  const left = await awaitUndoing(engine, id, new Set(inside))
+  // One that has failed already is given up.
+  if (left.some(({ attempts }) => attempts === 0))
+    throw new PortError(
+      409,
+      `What the stage "${stage.name}" had begun before it was cancelled is still being undone; restart it in a moment.`,
+    )
 }
 
 /**

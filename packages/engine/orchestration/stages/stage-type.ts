@@ -50,7 +50,7 @@ export interface StageType {
   readonly forgets?: readonly string[]
   /** Deletes what else must not outlive a restart; tasks, times, status and errors are already reset. */
   prepareRestart?(stage: Stage): void
-  /** Called after the stage was cancelled; repeated until it succeeds, so it must be idempotent. */
+  /** Called after the stage was cancelled, or has ended before a call was answered; repeated until it succeeds, so it must be idempotent. */
   onCancel?(context: TaskContext): Promise<void>
   /** Whether `onCancel` is called too when a user has skipped the running stage. */
   readonly undoesSkip?: true
@@ -81,6 +81,12 @@ interface CallingStep {
    * @throws {StageError} as `execute`
    */
   preview?(context: TaskContext): Promise<Submission | undefined>
+  /**
+   * Finds out what a call has begun whose answer is lost, and keeps it from beginning anything later.
+   *
+   * @returns what is merged into the stage's context before `onCancel`
+   */
+  recover?(context: TaskContext): Promise<JsonObject>
   /** It changes nothing: previews of tasks run it. */
   readonly readsOnly?: true
   /** Nothing recognizes its call when it is repeated: the stage says so if the engine ended before the result was recorded. */

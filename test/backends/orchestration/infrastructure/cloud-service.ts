@@ -147,6 +147,7 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
         serverGroupNameByRegion: { [region]: name },
       }
     },
+    runJob: ({ region }) => ({ deployedNamesByLocation: { [String(region)]: ['job-1'] } }),
     upsertLoadBalancer: (fields) => ({
       loadBalancers: { [String(fields['region'])]: { name: fields['name'], dnsName: 'localhost' } },
     }),
@@ -333,6 +334,10 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
         if (service.isSilent) return Promise.withResolvers<ServiceAnswer>().promise
         if (service.lost-- > 0) throw new Error('socket hang up')
         return answer
+      }
+      if (method === 'DELETE') {
+        operations.push(['removed', { place }])
+        return { status: 200, body: {} }
       }
       if (method === 'POST' && place.startsWith('/cache/')) {
         return {

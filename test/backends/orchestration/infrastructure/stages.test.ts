@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
+import { definedOf } from '../../../../packages/base/json/values.ts'
 import { deploymentsOf, toRun } from '../../../../packages/model/environments/pipelines.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { at, startEngine, type TaskView, type TestEngine } from '../support.ts'
@@ -25,12 +26,12 @@ interface Rig {
 async function startRig(
   t: TestContext,
   cloud = createCloudService(),
-  dataDir?: string,
+  options: { dataDir?: string; attemptMs?: number | undefined } = {},
 ): Promise<Rig> {
   const engine = await startEngine(t, {
     others: cloud.call,
     clock: realClock,
-    ...(dataDir !== undefined && { dataDir }),
+    ...definedOf(options),
   })
   return {
     cloud,
@@ -338,14 +339,14 @@ test('a submission whose answer is lost creates one server group', async (t) => 
 test('an engine that dies before the answer of a submission creates one server group', async (t) => {
   const [dataDir, copy] = [createFolder('engine'), createFolder('engine')]
   t.after(() => [dataDir, copy].forEach(removeFolder))
-  const { cloud, engine } = await startRig(t, createCloudService(), dataDir)
+  const { cloud, engine } = await startRig(t, createCloudService(), { dataDir })
   cloud.isSilent = true
   const id = await engine.task(create)
   await engine.eventually(async () => cloud.operations.length > 0)
   // What a killed engine leaves is its data as they are at this moment.
   cpSync(dataDir, copy, { recursive: true })
   cloud.isSilent = false
-  const next = await startRig(t, cloud, copy)
+  const next = await startRig(t, cloud, { dataDir: copy })
   await next.engine.taskEnds(id, 'SUCCEEDED')
   assert.deepEqual(sizes(cloud), ['shop-main-v000 2'])
 })
@@ -371,9 +372,13 @@ test('a restarted deployment creates another server group', async (t) => {
   assert.deepEqual(cloud.enabled(), ['shop-main-v002'])
 })
 
-for (const isAnswered of [true, false]) {
-  const when = isAnswered ? 'while its instances start' : 'before the creation is answered'
-  test(`a deployment that is cancelled ${when} leaves traffic where it was`, async (t) => {
+const losses: [when: string, isAnswered: boolean, attemptMs?: number][] = [
+  ['while its instances start', true],
+  ['before the creation is answered', false],
+  ['before the creation is answered, which has no answer in time', false, 50],
+]
+for (const [when, isAnswered, attemptMs] of losses) {
+  test(`a deployment that ends ${when} leaves traffic where it was`, async (t) => {
     const cloud = createCloudService()
     const answered = Promise.withResolvers<void>()
     const { call: ask } = cloud
@@ -382,7 +387,7 @@ for (const isAnswered of [true, false]) {
       if (!isAnswered && names(cloud).length === 1) await answered.promise
       return answer
     }
-    const { engine } = await startRig(t, Object.assign(cloud, { call }))
+    const { engine } = await startRig(t, Object.assign(cloud, { call }), { attemptMs })
     cloud.add('shop-main-v000')
     cloud.sick = true
     const id = await engine.run({
@@ -390,14 +395,75 @@ for (const isAnswered of [true, false]) {
       stages: [{ refId: '1', ...create, strategy: 'highlander' }],
     })
     await engine.eventually(async () => cloud.groups.length > 1)
-    await engine.ask('PUT', `/pipelines/${id}/cancel`)
+    if (attemptMs === undefined) await engine.ask('PUT', `/pipelines/${id}/cancel`)
+    else await engine.ends(id, 'TERMINAL')
     answered.resolve()
-    await engine.ends(id, 'CANCELED')
+    if (attemptMs === undefined) await engine.ends(id, 'CANCELED')
     await engine.eventually(async () => names(cloud).length > 1)
     assert.deepEqual(sizes(cloud), ['shop-main-v000 2', 'shop-main-v001 2 off'])
     assert.deepEqual(names(cloud), ['createServerGroup', 'disableServerGroup'])
   })
 }
+
+for (const isKilled of [false, true]) {
+  const when = isKilled ? 'whose engine dies then' : 'that never comes'
+  test(`a deployment that is cancelled before an answer ${when} leaves traffic where it was`, async (t) => {
+    const [dataDir, copy] = [createFolder('engine'), createFolder('engine')]
+    t.after(() => [dataDir, copy].forEach(removeFolder))
+    const { cloud, engine } = await startRig(t, createCloudService(), { dataDir })
+    cloud.add('shop-main-v000')
+    cloud.isSilent = true
+    const id = await engine.run({ application: 'shop', stages: [{ refId: '1', ...create }] })
+    await engine.eventually(async () => cloud.operations.length > 0)
+    await engine.ask('PUT', `/pipelines/${id}/cancel`)
+    await engine.ends(id, 'CANCELED')
+    if (isKilled) cpSync(dataDir, copy, { recursive: true })
+    cloud.isSilent = false
+    if (isKilled) await startRig(t, cloud, { dataDir: copy })
+    await engine.eventually(async () => names(cloud).length > 1)
+    assert.deepEqual(sizes(cloud), ['shop-main-v000 2', 'shop-main-v001 2 off'])
+    assert.deepEqual(names(cloud), ['createServerGroup', 'disableServerGroup'])
+  })
+}
+
+test('a job that is cancelled before its start is answered is removed', async (t) => {
+  const { cloud, engine } = await startRig(t)
+  cloud.isSilent = true
+  const id = await engine.run({
+    application: 'shop',
+    stages: [{ refId: '1', type: 'runJob', ...place }],
+  })
+  await engine.eventually(async () => cloud.operations.length > 0)
+  await engine.ask('PUT', `/pipelines/${id}/cancel`)
+  cloud.isSilent = false
+  await engine.eventually(async () => names(cloud).length > 1)
+  const removed = { place: '/applications/shop/jobs/dev/east/job-1' }
+  assert.deepEqual(cloud.operations.at(-1), ['removed', removed])
+})
+
+test('a cancelled deployment is undone before it is restarted or deleted', async (t) => {
+  const { cloud, engine } = await startRig(t)
+  cloud.isSilent = true
+  const id = await engine.run({
+    application: 'shop',
+    stages: [{ refId: '1', type: 'deploy', clusters: [cluster] }],
+  })
+  await engine.eventually(async () => cloud.operations.length > 0)
+  await engine.ask('PUT', `/pipelines/${id}/cancel`)
+  cloud.isSilent = false
+  const { id: stageId } = await engine.stage(id, '1')
+  await engine.ask('PUT', `/pipelines/${id}/stages/${stageId}/restart`, {})
+  await engine.ends(id, 'SUCCEEDED')
+  assert.deepEqual(sizes(cloud), ['shop-main-v000 2 off', 'shop-main-v001 2'])
+  cloud.isSilent = true
+  const other = await engine.run({ application: 'shop', stages: [{ refId: '1', ...create }] })
+  await engine.eventually(async () => cloud.groups.length > 2)
+  await engine.ask('PUT', `/pipelines/${other}/cancel`)
+  cloud.isSilent = false
+  const { status } = await engine.ask('DELETE', `/pipelines/${other}`)
+  assert.equal(status, 200)
+  assert.deepEqual(cloud.enabled(), ['shop-main-v001'])
+})
 
 test('a cluster of several regions is deployed in each', async (t) => {
   const { cloud, run } = await startRig(t)

@@ -25,7 +25,7 @@ export function pauseFor({ stage, now }: TaskContext): number {
   return elapsedMs < 30 * minuteMs ? 10 * secondMs : minuteMs
 }
 
-export type SubmitStep = Required<Pick<CallStep, 'preview'>> & CallStep
+export type SubmitStep = Required<Pick<CallStep, 'preview' | 'recover'>> & CallStep
 
 /**
  * Submits what `build` makes; without operations the stage has nothing to do and goes on. A repeated submission, after a crash or a
@@ -43,6 +43,11 @@ export function submitStep(
     name,
     timeoutMs: 90 * secondMs,
     preview: async (context) => build(context),
+    // Without operations, the request is the one that arrived, or takes its place.
+    recover: async (context) => {
+      const provider = stageProviderOf(context.stage.context)
+      return lastTaskNote.as(await submitOperations(context, name, [], provider))
+    },
     execute: async (context) => {
       const { operations, context: added = {} } = await build(context)
       const settings = context.stage.context

@@ -26,7 +26,14 @@ import {
   stageAccountOf,
   stageProviderOf,
 } from './cloud-context.ts'
-import { hourMs, monitorStep, pauseFor, refreshStep, submitStep } from './cloud-task.ts'
+import {
+  hourMs,
+  lastResults,
+  monitorStep,
+  pauseFor,
+  refreshStep,
+  submitStep,
+} from './cloud-task.ts'
 import { jobsNote, withoutNotes } from './notes.ts'
 
 /** @param execute Looks at the job once */
@@ -54,7 +61,10 @@ export const runJobStage: StageType = {
   prepareRestart: keepJobResults,
   /** A cancelled stage leaves no job running. */
   async onCancel(context) {
-    const [job] = jobsOf(context)
+    const { execution, stage } = context
+    const started = readJobs(await lastResults(context))
+    const noted = { ...stage, context: { ...stage.context, ...started } }
+    const [job] = [...jobsOf(context), ...jobsOf({ execution, stage: noted })]
     if (job !== undefined) await context.infrastructure.removeJob(job)
   },
 }
