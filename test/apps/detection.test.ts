@@ -38,6 +38,23 @@ const folders: Readonly<
     { web: 'node app.js' },
     { manager: 'pnpm', lockFile: 'pnpm-lock.yaml' },
   ],
+  'workspaces of npm': [
+    {
+      'package.json': packageJson({ workspaces: ['web'], scripts: { start: 'node web/main.js' } }),
+    },
+    'Node with npm',
+    { web: 'node web/main.js' },
+    { hasPackages: true, installsMore: true },
+  ],
+  'workspaces of pnpm': [
+    {
+      'package.json': packageJson({ scripts: { start: 'node web/main.js' } }),
+      ...{ 'pnpm-lock.yaml': '', 'pnpm-workspace.yaml': 'packages:\n  - web\n' },
+    },
+    'Node with pnpm',
+    { web: 'node web/main.js' },
+    { hasPackages: true, installsMore: true },
+  ],
   'Express with Yarn 4': [
     { 'package.json': packageJson(express), 'yarn.lock': '__metadata:\n  version: 8\n' },
     'Node (Express) with yarn',

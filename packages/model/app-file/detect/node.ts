@@ -61,6 +61,9 @@ export async function detectNode(
   const scripts = objectOf(manifest['scripts'])
   const packages = dependencyKeys.flatMap((key) => Object.keys(objectOf(manifest[key])))
   const manager = findManager(folder, manifest)
+  const pnpmSettings = (await folder.read('pnpm-workspace.yaml')) ?? ''
+  const hasWorkspaces = manifest['workspaces'] !== undefined || /^packages:/m.test(pnpmSettings)
+  const hasPackages = packages.length > 0 || hasWorkspaces
   const lockFile = folder.paths.has(lockFiles[manager]) ? lockFiles[manager] : undefined
   const version = await versionOf(folder, manifest, node)
   const pages =
@@ -76,15 +79,14 @@ export async function detectNode(
       manager,
       lockFile,
       isBerry: manager === 'yarn' && /^__metadata:/m.test((await folder.read('yarn.lock')) ?? ''),
-      hasPackages: packages.length > 0,
+      hasPackages,
       hasDevelopmentPackages: Object.keys(objectOf(manifest['devDependencies'])).length > 0,
-      installsMore:
-        manifest['workspaces'] !== undefined || installScripts.some((name) => name in scripts),
+      installsMore: hasWorkspaces || installScripts.some((name) => name in scripts),
       hasBuild: 'build' in scripts,
       version,
       pages,
     },
-    title: `Node${found === undefined ? '' : ` (${frameworks[found]})`}${packages.length === 0 ? '' : ` with ${manager}`}`,
+    title: `Node${found === undefined ? '' : ` (${frameworks[found]})`}${hasPackages ? ` with ${manager}` : ''}`,
     because: ['package.json', ...(lockFile === undefined ? [] : [lockFile])],
     services: [{ name: 'web', command, isWeb: true }],
     release: undefined,
