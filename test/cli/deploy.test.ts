@@ -82,6 +82,8 @@ test('app-scenario 39: links out of the folder and large folders are errors', as
 for (const [reason, remedy] of [
   ['The program "gunicorn" was not found: it is neither in …', /"gunicorn" is not in the image/],
   ['It ended with exit code 127: …. Its output: exec: nodde: not found; ', /"nodde" is not in/],
+  ['exit code 127: …. Its output: sh: 1: exec: ./start.sh: not found', /"\.\/start\.sh" .*CRLF/],
+  ['exit code 126: …. Its output: exec: ./start.sh: Permission denied', /chmod \+x/],
   [
     'It did not become ready within 60s: nothing listens on port 7001; it listens on port 3000 instead.',
     /PORT, which was 7001; it opened 3000/,

@@ -23,8 +23,15 @@ const causes: readonly Cause[] = [
     pattern: /not found|exit code 127/i,
     remedy: ({ input }) => {
       const [, name = ''] = /["\s]([\w./@-]{1,100})"?:? (?:was )?not found/i.exec(` ${input}`) ?? []
+      if (name.includes('/'))
+        return `"${name}" is not among the files that were sent, or its first line names a program that is missing: a script with the line ends of Windows (CRLF) does. Save it with LF.`
       return `${name === '' ? 'The program of the command' : `"${name}"`} is not in the image: add its package to package.json, requirements.txt or what else names the packages, or correct "command" in .fairlead/app.yml.`
     },
+  },
+  {
+    pattern: /exit code 126|exec: \S+: Permission denied/,
+    remedy: () =>
+      'A file that is run as a program may not be executed: chmod +x FILE, or name what runs it in "command", such as sh FILE.',
   },
   {
     pattern: /nothing listens on port (\d+)(?:[^.]*listens on port ([\d, ]+) instead)?/,
