@@ -36,6 +36,8 @@ export interface SubmittedOperation {
 
 interface SubmittedTask {
   readonly requestId: string | undefined
+  /** It is for a client that is connected to this process. */
+  readonly isAttached?: true
   readonly user: string
   readonly identity: Readonly<Record<string, string>>
   readonly operations: readonly SubmittedOperation[]
@@ -50,6 +52,7 @@ interface OperationTask {
   resultObjects: JsonObject[]
   user: string
   identity: Readonly<Record<string, string>>
+  isAttached?: true
   operations: readonly SubmittedOperation[]
   done: number
 }
@@ -152,8 +155,13 @@ export class Tasks {
 
   /** Continues what a stopped process left; a request may have come before. */
   start(): void {
-    for (const task of this.#statements.running.all().map(toTask))
-      if (!this.#queued.has(task.id)) this.#enqueue(task)
+    for (const task of this.#statements.running.all().map(toTask)) {
+      if (this.#queued.has(task.id)) continue
+      const [operation] = task.operations.slice(task.done)
+      if (task.isAttached && operation !== undefined)
+        this.#fail(task, operation, new Error('Fairlead ended, and so did the connection.'))
+      else this.#enqueue(task)
+    }
   }
 
   /** Resolves when the operations that run have ended; what follows is done after the next start. */

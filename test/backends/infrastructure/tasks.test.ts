@@ -26,10 +26,12 @@ function openTasks(t: TestContext, run: OperationType['run']) {
     applications: ({ names }) => textsOf(names).map((name) => name.split('-', 1)[0] ?? ''),
     run,
   }
-  const tasks = new Tasks({
-    context: { db, now: Date.now, log, stateChanged: () => {} },
-    find: () => operation,
-  })
+  const open = () =>
+    new Tasks({
+      context: { db, now: Date.now, log, stateChanged: () => {} },
+      find: () => operation,
+    })
+  const tasks = open()
   t.after(async () => {
     await tasks.close()
     for (const each of [db, other]) each.close()
@@ -42,7 +44,7 @@ function openTasks(t: TestContext, run: OperationType['run']) {
       identity: {},
       operations: [{ provider: 'local', name: 'resizeServerGroup', description: { names } }],
     })
-  return { tasks, other, submit }
+  return { tasks, other, submit, open }
 }
 
 test('a task goes on once the store is free again', async (t) => {
@@ -87,6 +89,44 @@ test('a task that is submitted before the start runs once', async (t) => {
   )
   await tasks.close()
   assert.equal(runs, 1)
+})
+
+test('a task for a client of the process before fails', async (t) => {
+  let runs = 0
+  const { tasks, open } = openTasks(t, async (_description, { signal }) => {
+    runs++
+    await new Promise((_resolve, reject) =>
+      signal.addEventListener('abort', () => reject(signal.reason as Error)),
+    )
+  })
+  const operation = { provider: 'local', name: 'runJob', description: {} }
+  const ordered = { requestId: undefined, user: 'ann', identity: {}, operations: [operation] }
+  const id = tasks.submit({ ...ordered, isAttached: true })
+  await waitUntil(() => runs === 1, 'the start of the command')
+  await tasks.close()
+  const next = open()
+  next.start()
+  assert.match(JSON.stringify(next.view(id)), /"failed":true.*so did the connection/)
+  assert.equal(runs, 1)
+})
+
+test('a request without operations finds the task of its id, or takes its place', async (t) => {
+  const { ask, read } = await startInfrastructure(t, {
+    local: { accounts: [{ name: 'dev', regions: [{ name: 'east', zones: ['east-a'] }] }] },
+  })
+  const submit = async (id: string, ...operations: object[]) =>
+    (await ask('POST', `/local/ops?clientRequestId=${id}`, operations)).body
+  const place = { credentials: 'dev', region: 'east', description: 'none', ipIngress: [] }
+  const sent = await submit('one', { upsertSecurityGroup: { ...place, name: 'first' } })
+  assert.deepEqual(await submit('one'), sent)
+  const claimed = await submit('two')
+  assert.deepEqual(
+    await submit('two', { upsertSecurityGroup: { ...place, name: 'second' } }),
+    claimed,
+  )
+  for (const task of [sent, claimed]) await followTask(read, String(fieldAt(task, 'id')))
+  const groups = JSON.stringify(await read('/securityGroups'))
+  assert.deepEqual([/first/.test(groups), /second/.test(groups)], [true, false])
 })
 
 test('tasks of an application keep their order, and those of others pass one that waits', async (t) => {

@@ -28,7 +28,7 @@ export class RetryableError extends StageError {
   override readonly name: string = 'RetryableError'
 }
 
-/** A call that had no answer in time; what it has begun is undone once that is known. */
+/** What a step has begun was not known in time; it is undone once it is. */
 export class UnansweredError extends StageError {}
 
 /** The status that a failure gives the stage, by its own context alone. */

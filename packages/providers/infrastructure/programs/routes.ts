@@ -35,6 +35,7 @@ const lineType = 'application/x-ndjson'
 const signMs = 10_000
 /** Time to start a command that runs once, an image pulled included. */
 const startMs = 120_000
+const longestStartMs = 60 * 60_000
 const lookMs = 100
 const maxArguments = 1000
 
@@ -162,12 +163,16 @@ export function createProgramRoutes(infrastructure: EmbeddedInfrastructure) {
       findOperationType(infrastructure, operation)?.check(operation.description) ?? []
     if (problems.length > 0) throw new PortError(400, problems.join(' '))
     const identity = trustedCallerOf(request).identity
-    const task = tasks.submit({ requestId: undefined, user, identity, operations: [operation] })
-    const jobId = await startedJob(task)
+    const task = tasks.submit({
+      ...{ requestId: undefined, isAttached: true, user, identity },
+      operations: [operation],
+    })
+    const remove = (id: string) =>
+      provider.removeJob({ account: group.account, location: group.region, id })
+    const jobId = await startedJob(task, remove)
     const place = { account: group.account, region: group.region, id: jobId }
     const findJob = () => provider.jobs().find((job) => job.id === jobId)
-    const onEnd = () =>
-      provider.removeJob({ account: group.account, location: group.region, id: jobId })
+    const onEnd = () => remove(jobId)
     try {
       await until(() => findJob()?.state !== 'Starting', 'the command has not been started')
       const connection = await programs.exec(place, toExecRequest(body))
@@ -180,23 +185,36 @@ export function createProgramRoutes(infrastructure: EmbeddedInfrastructure) {
     }
   }
 
-  /** @throws {PortError} 502 with why it failed */
-  async function startedJob(task: string): Promise<string> {
+  /** @param remove Of a job that starts too late @throws {PortError} 502 with why it failed */
+  async function startedJob(task: string, remove: (id: string) => unknown): Promise<string> {
     await tasks.whenOver(task, { withinMs: startMs, signal: AbortSignal.timeout(startMs) })
-    const view = tasks.view(task) as {
+    const { id, message } = outcomeOf(task)
+    if (id !== undefined) return id
+    const forgotten = { withinMs: longestStartMs, signal: AbortSignal.timeout(longestStartMs) }
+    tasks
+      .whenOver(task, forgotten)
+      .then(async () => {
+        const late = outcomeOf(task).id
+        if (late !== undefined) await remove(late)
+      })
+      .catch((error: unknown) =>
+        context.log.warn({ err: error, task }, 'a command that started too late goes on'),
+      )
+    throw new PortError(502, message ?? `The command was not started within ${startMs / 1000} s.`)
+  }
+
+  function outcomeOf(task: string): { id: string | undefined; message: string | undefined } {
+    const { resultObjects } = tasks.view(task) as {
       readonly resultObjects: readonly {
         deployedNames?: string[]
         deployedNamesByLocation?: Record<string, string[]>
         message?: string
       }[]
     }
-    const [id] = view.resultObjects.flatMap(
-      ({ deployedNames = [], deployedNamesByLocation = {} }) =>
-        deployedNames.length > 0 ? deployedNames : Object.values(deployedNamesByLocation).flat(),
+    const [id] = resultObjects.flatMap(({ deployedNames = [], deployedNamesByLocation = {} }) =>
+      deployedNames.length > 0 ? deployedNames : Object.values(deployedNamesByLocation).flat(),
     )
-    if (id !== undefined) return id
-    const message = view.resultObjects.find((result) => result.message !== undefined)?.message
-    throw new PortError(502, message ?? `The command was not started within ${startMs / 1000} s.`)
+    return { id, message: resultObjects.find((result) => result.message !== undefined)?.message }
   }
 
   const ownerOf = (request: FastifyRequest) => ({

@@ -426,6 +426,28 @@ for (const isKilled of [false, true]) {
   })
 }
 
+test('a deployment that is out of time before its creation ends leaves traffic where it was', async (t) => {
+  const cloud = createCloudService()
+  const { call: ask } = cloud
+  let isDone = false
+  const call: typeof ask = async (service, asked, ...rest) => {
+    const answer = await ask(service, asked, ...rest)
+    if (isDone || !asked.path.startsWith('/task/')) return answer
+    const status = { phase: 'INIT', status: 'waits', completed: false, failed: false }
+    return { ...answer, body: { ...(answer.body as object), status, resultObjects: [] } }
+  }
+  const { engine } = await startRig(t, Object.assign(cloud, { call }))
+  cloud.add('shop-main-v000')
+  const id = await engine.run({
+    application: 'shop',
+    stages: [{ refId: '1', ...create, strategy: 'redblack', stageTimeoutMs: 300 }],
+  })
+  await engine.ends(id, 'TERMINAL')
+  isDone = true
+  await engine.eventually(async () => names(cloud).length > 1)
+  assert.deepEqual(sizes(cloud), ['shop-main-v000 2', 'shop-main-v001 2 off'])
+})
+
 test('a job that is cancelled before its start is answered is removed', async (t) => {
   const { cloud, engine } = await startRig(t)
   cloud.isSilent = true

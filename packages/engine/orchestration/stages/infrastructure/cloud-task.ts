@@ -104,6 +104,8 @@ export function monitorStep(
   return {
     name,
     timeoutMs: hourMs,
+    // The operation goes on where its stage is out of time; `onCancel` reads its results.
+    recover: async () => ({}),
     execute: async (context) => {
       const { infrastructure, signal, stage } = context
       const id = lastTaskNote.in(stage.context)
