@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { listFolder } from '../../packages/cli/deploy/folder.ts'
 import { findRemedy } from '../../packages/cli/deploy/remedies.ts'
+import { withRevision } from '../../packages/cli/deploy/upload.ts'
 import { type CliRun, runCli } from '../support/cli.ts'
 import { startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
@@ -68,6 +69,26 @@ test('app-scenario 38: ignored files and secrets are never sent', async (t) => {
   assert.deepEqual(await pathsOf(folder), sent, 'untracked files as well')
 })
 
+test('files of submodules and of repositories in the folder are sent', async (t) => {
+  const module = folderOf(t, { 'x.js': 'x' })
+  const folder = folderOf(t, { 'server.js': 'y', 'other/z.js': 'z' })
+  for (const each of [module, join(folder, 'other'), folder]) git(each, 'init', '--quiet')
+  git(module, 'add', '.')
+  git(module, 'commit', '--message', 'a module')
+  git(folder, '-c', 'protocol.file.allow=always', 'submodule', 'add', module, 'sub')
+  git(folder, 'commit', '--message', 'a submodule')
+  const all = ['.gitmodules', 'other/z.js', 'server.js', 'sub/x.js']
+  assert.deepEqual(await pathsOf(folder), all)
+  assert.deepEqual(await withRevision(folder, 'HEAD', pathsOf), ['.gitmodules', 'sub/x.js'])
+  git(folder, 'submodule', 'deinit', '--force', 'sub')
+  const advice = /sub is a submodule of Git without its files/
+  await assert.rejects(pathsOf(folder), { exit: 3, message: advice })
+  await assert.rejects(withRevision(folder, 'HEAD', pathsOf), { exit: 3, message: advice })
+  writeFileSync(join(folder, '.fairleadignore'), 'sub/\n')
+  const rest = ['.fairleadignore', '.gitmodules', 'other/z.js', 'server.js']
+  assert.deepEqual(await pathsOf(folder), rest)
+})
+
 test('app-scenario 39: links out of the folder and large folders are errors', async (t) => {
   const folder = folderOf(t, { 'a.txt': 'a', 'd/b.txt': 'b' })
   symlinkSync('../a.txt', join(folder, 'd/in'))
@@ -87,6 +108,10 @@ for (const [reason, remedy] of [
   [
     'It did not become ready within 60s: nothing listens on port 7001; it listens on port 3000 instead.',
     /PORT, which was 7001; it opened 3000/,
+  ],
+  [
+    'nothing listens on port 7001; it listens there on another address than 127.0.0.1, the value of HOST.',
+    /the variable HOST/,
   ],
   ['GET /health on port 7001 answered with status 400', /\/health answered 400 with "Host: shop/],
   ['GET /up on port 7001 answered with status 404', /let it answer 200, or name another path/],

@@ -43,6 +43,7 @@ export interface Commit {
 }
 
 type Ignores = (path: string) => boolean
+type IsWanted = (path: string) => boolean
 
 export const maxFolderBytes = 512 * 1024 * 1024
 const maxFiles = 100_000
@@ -53,8 +54,9 @@ const execute = promisify(execFile)
 /** @throws {Failure} with 3 for links that leave the folder, and beyond the bounds */
 export async function listFolder(folder: string): Promise<ListedFolder> {
   const own = await readIgnores(join(folder, '.fairleadignore'))
-  const listed = (await listByGit(folder)) ?? (await listAll(folder))
-  const paths = [...new Set(listed)].filter((path) => isSent(path) && own?.(path) !== true).sort()
+  const isWanted = (path: string) => isSent(path) && own?.(path) !== true
+  const listed = (await listByGit(folder, isWanted)) ?? (await listAll(folder))
+  const paths = [...new Set(listed)].filter(isWanted).sort()
   if (paths.length > maxFiles)
     throw misuse(
       `The folder has ${paths.length} files; at most ${maxFiles} are sent.`,
@@ -97,11 +99,37 @@ async function git(folder: string, args: readonly string[]): Promise<string> {
   return (await execute('git', [...args], options)).stdout
 }
 
-/** Undefined: there is no Git, or no repository. */
-async function listByGit(folder: string): Promise<string[] | undefined> {
+/** Undefined: there is no Git, or no repository. Of repositories in it, too: submodules, and others that are not ignored. */
+async function listByGit(folder: string, isWanted: IsWanted): Promise<string[] | undefined> {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']
   const printed = await git(folder, args).catch(() => undefined)
-  return printed?.split('\0').filter((path) => path !== '' && !path.endsWith('/'))
+  const listed = printed?.split('\0').filter((path) => path !== '')
+  return (
+    listed && (await Promise.all(listed.map((path) => withInner(folder, path, isWanted)))).flat()
+  )
+}
+
+async function withInner(folder: string, listed: string, isWanted: IsWanted): Promise<string[]> {
+  const path = listed.replace(/\/$/, '')
+  const stats = await lstat(join(folder, path)).catch(() => undefined)
+  if (stats?.isDirectory() !== true || !isWanted(path) || !isWanted(`${path}/`)) return [listed]
+  const inner = (await readdir(join(folder, path))).includes('.git')
+    ? await listByGit(join(folder, path), (each) => isWanted(`${path}/${each}`))
+    : undefined
+  if (inner !== undefined) return inner.map((each) => `${path}/${each}`)
+  throw misuse(
+    `${path} is a submodule of Git without its files.`,
+    `Get them with: git submodule update --init. Or name ${path} in .fairleadignore.`,
+  )
+}
+
+/** Commits of submodules by their paths. */
+export async function submodulesOf(folder: string, revision: string): Promise<[string, string][]> {
+  const printed = await git(folder, ['ls-tree', '-r', '-z', revision, '.']).catch(() => '')
+  return printed.split('\0').flatMap((line) => {
+    const [, commit, path] = /^160000 commit (\w+)\t(.*)$/s.exec(line) ?? []
+    return commit === undefined || path === undefined ? [] : [[path, commit]]
+  })
 }
 
 async function listAll(folder: string): Promise<string[]> {

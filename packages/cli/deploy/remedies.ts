@@ -34,6 +34,11 @@ const causes: readonly Cause[] = [
       'A file that is run as a program may not be executed: chmod +x FILE, or name what runs it in "command", such as sh FILE.',
   },
   {
+    pattern: /listens there on another address/,
+    remedy: () =>
+      'Let the program listen on the address in the variable HOST, or on all addresses.',
+  },
+  {
     pattern: /nothing listens on port (\d+)(?:[^.]*listens on port ([\d, ]+) instead)?/,
     remedy: ([, wanted = '', seen]) =>
       `Let the program listen on the port in the variable PORT, which was ${wanted}${seen === undefined ? '' : `; it opened ${seen.trim()}`}.`,
@@ -42,11 +47,6 @@ const causes: readonly Cause[] = [
     pattern: /EADDRINUSE|address already in use/i,
     remedy: () =>
       'Another program has the port that it opens: let it listen on the port in the variable PORT, which is free.',
-  },
-  {
-    pattern: /listens there on another address/,
-    remedy: () =>
-      'Let the program listen on the address in the variable HOST, or on all addresses.',
   },
   {
     pattern: /GET (\S+) on port \d+ answered with status (\d+)/,

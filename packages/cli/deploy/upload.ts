@@ -1,7 +1,7 @@
 /** Uploads a folder: a list of its files, then the contents that the instance does not have. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { createGzip } from 'node:zlib'
 import type { Client } from '../client.ts'
 import { exitCodes, Failure, misuse } from '../failure.ts'
 import { pathOf } from '../path-of.ts'
-import { type FolderFile, type ListedFolder, listFolder } from './folder.ts'
+import { type FolderFile, type ListedFolder, listFolder, submodulesOf } from './folder.ts'
 
 export interface UploadedFolder {
   /** Id at the instance. */
@@ -55,26 +55,39 @@ export async function withRevision<T>(
 ): Promise<T> {
   const copy = await mkdtemp(join(tmpdir(), 'fairlead-deploy-'))
   try {
-    const archive = spawn('git', ['archive', '--format=tar', revision, '.'], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const unpack = spawn('tar', ['-xf', '-', '-C', copy], { stdio: ['pipe', 'ignore', 'inherit'] })
-    archive.stdout.pipe(unpack.stdin)
-    unpack.stdin.on('error', () => {})
-    const [words, [code], [unpacked]] = await Promise.all([
-      readText(archive.stderr),
-      once(archive, 'close'),
-      once(unpack, 'close'),
-    ])
-    if (code !== 0 || unpacked !== 0)
-      throw misuse(
-        `The revision "${revision}" cannot be read: ${words.trim() || `tar ended with ${unpacked}`}`,
-        'Name a branch, a tag or a commit of this repository.',
-      )
+    await extract(folder, revision, copy)
     return await work(copy)
   } finally {
     await rm(copy, { recursive: true, force: true })
+  }
+}
+
+/** With the files of its submodules. */
+async function extract(folder: string, revision: string, to: string): Promise<void> {
+  const archive = spawn('git', ['archive', '--format=tar', revision, '.'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const unpack = spawn('tar', ['-xf', '-', '-C', to], { stdio: ['pipe', 'ignore', 'inherit'] })
+  archive.stdout.pipe(unpack.stdin)
+  unpack.stdin.on('error', () => {})
+  const [words, [code], [unpacked]] = await Promise.all([
+    readText(archive.stderr),
+    once(archive, 'close'),
+    once(unpack, 'close'),
+  ])
+  if (code !== 0 || unpacked !== 0)
+    throw misuse(
+      `The revision "${revision}" cannot be read: ${words.trim() || `tar ended with ${unpacked}`}`,
+      'Name a branch, a tag or a commit of this repository.',
+    )
+  for (const [path, commit] of await submodulesOf(folder, revision)) {
+    if (!existsSync(join(folder, path, '.git')))
+      throw misuse(
+        `${path} is a submodule of Git without its files.`,
+        'Get them with: git submodule update --init',
+      )
+    await extract(join(folder, path), commit, join(to, path))
   }
 }
 
