@@ -209,12 +209,14 @@ export class Client {
         },
       )
     }
-    return new Failure(
-      exitCodes.unreachable,
-      'UNREACHABLE',
-      `${this.url} cannot be reached: ${describeFault(error as NodeJS.ErrnoException)}.`,
-      { remedy: 'Check the address, and that the instance runs there.', cause: error },
-    )
+    const fault = describeFault(error as NodeJS.ErrnoException)
+    const [text, remedy] = ['ECONNRESET', 'EPIPE'].includes(code)
+      ? ['broke off the connection', 'What was sent may have taken effect: see fairlead status.']
+      : ['cannot be reached', 'Check the address, and that the instance runs there.']
+    return new Failure(exitCodes.unreachable, 'UNREACHABLE', `${this.url} ${text}: ${fault}.`, {
+      remedy,
+      cause: error,
+    })
   }
 
   #notAnInstance(cause: unknown): Failure {

@@ -45,6 +45,10 @@ export const init = defineCommand({
       context.output.note(
         `${detected.language.file} needs podman or Docker on the machine of Fairlead. Without them, write "web: COMMAND" into a Procfile, and build: procfile into the file.`,
       )
+    if (existsSync(join(context.cwd, '.env')))
+      context.output.note(
+        '.env is never sent. Set what the app needs of it: fairlead secret set NAME, or "env" in the file.',
+      )
     const name = await askName(context, folder, flags)
     const host = await askHost(context, name, flags)
     const { formatAppFile } = await import('../app-file-text.ts')
@@ -115,6 +119,7 @@ async function packageName(folder: AppFolder): Promise<string | undefined> {
 
 function toName(text: string): string | undefined {
   const name = text
+    .normalize('NFD')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, '')
     .replace(/^\d+/, '')
