@@ -178,6 +178,10 @@ export const executionOperations: Operation[] = [
   execution.remove('deletePipelineUsingDELETE1', '/pipelines/{id}', 'Delete an execution', {
     demands: writesExecution,
     description: 'Deletes the record of an execution that has ended.',
+    errors: {
+      ...unknownExecution,
+      409: 'The execution has not ended, or what it had begun is still being undone.',
+    },
     handle: (request) => changeRun(request, 'pipelines', 'DELETE'),
     answer: nothing,
   }),
@@ -207,6 +211,7 @@ export const executionOperations: Operation[] = [
     description:
       'Restarts a stage. The stored definition of the pipeline takes the place of the body, if there still is one.',
     body: AnyObject,
+    errors: { ...unknownExecution, 409: 'What the stage had begun is still being undone.' },
     handle: restartStage,
   }),
   stage.patch(
