@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import type { Execution } from '../../../../packages/engine/orchestration/model.ts'
 import type { CallService, ServiceAnswer } from '../../../../packages/ports/service-call.ts'
 import { createBakeryBackend } from '../../../../packages/providers/bakery/bakery.ts'
@@ -219,6 +220,27 @@ for (const [what, states, status, bakes] of courses) {
     if (status === 'TERMINAL') assert.match(errorsOf(execution), /last words/)
   })
 }
+
+test('a bake whose start is answered long after the cancellation is cancelled', async (t) => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+  t.after(() => answer())
+  const asked: string[] = []
+  const others: CallService = async (service, { method, path }) => {
+    if (service !== 'rosco') return { status: 404, body: undefined }
+    asked.push(`${method} ${path}`)
+    if (path.startsWith('/bakeOptions')) return ok({ id: 'trusty', packageType: 'DEB' })
+    if (method === 'POST') await answered
+    return state('RUNNING')
+  }
+  const engine = await startEngine(t, { others })
+  const id = await engine.run({ stages: [{ ...bake, regions: ['east'] }] })
+  await engine.eventually(async () => asked.some((call) => call.startsWith('POST')))
+  await engine.ask('PUT', `/pipelines/${id}/cancel`)
+  // Longer than the undoing waits for an answer.
+  await setTimeout(6000)
+  answer()
+  assert.ok(await engine.eventually(async () => asked.includes('GET /api/v1/east/cancel/s1')))
+})
 
 test('cancelling the stage cancels the bake', async (t) => {
   const { engine, asked } = await startRig(t, (_method, path) =>
