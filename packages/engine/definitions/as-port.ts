@@ -16,7 +16,7 @@ import {
 } from './applications.ts'
 import { openWriter, type Writer } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { keysOfNotifying } from './marks.ts'
+import { keysOfFollowers, keysOfNotifying } from './marks.ts'
 import { notificationRecord, notificationRecordsOf } from './notifications.ts'
 import {
   listPermissions,
@@ -27,7 +27,6 @@ import {
 import { inOrder, reindexed, reorder } from './pipeline-order.ts'
 import { removeNamed } from './pipeline-set.ts'
 import {
-  followedBy,
   readThose,
   savePipeline,
   savePipelines,
@@ -87,7 +86,7 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
     triggeredPipelines: (wanted) => triggeredPipelines(definitions, wanted),
     notifyingPipelines: (isWanted) => readThose(definitions, keysOfNotifying(pipelines, isWanted)),
     followersOf: (id, word) => triggeredBy(definitions, id, word),
-    mayBeFollowed: (id) => followedBy(definitions, id).keys.length > 0,
+    mayBeFollowed: (id) => keysOfFollowers(definitions, id).length > 0,
     pipelinesOf: async (application) =>
       reindexed(inOrder(await parseInTurns(pipelines.textsOfApplication(application)))),
     pipeline: async (id) => pipelines.get(foldName(id)),

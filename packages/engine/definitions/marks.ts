@@ -15,7 +15,7 @@ import { triggerKinds } from '../events/kinds/all.ts'
 import { typesOfDefinition } from '../notifications/warnings.ts'
 
 /** Another number when marks change, or what a kind of trigger `awaits`. */
-const rule = 2
+const rule = 3
 
 export const pipelineMarks: DocumentMarks = {
   rule,
@@ -45,6 +45,14 @@ export function keysOfTriggered(
     return [mark, mark]
   })
   return pipelines.keysMarked([...ranges, ...instances])
+}
+
+/** Keys of the pipelines that may follow the end of one. */
+export function keysOfFollowers(
+  definitions: Parameters<typeof keysOfTriggered>[0],
+  id: string,
+): string[] {
+  return keysOfTriggered(definitions, { types: ['pipeline'], about: [foldName(id)] })
 }
 
 /** Instances of a template, of all its versions, and of those whose ids begin so. */
@@ -87,7 +95,7 @@ function triggerMarks(trigger: JsonObject): string[] {
 }
 
 function namesIn(type: string, trigger: JsonObject): readonly (string | undefined)[] {
-  if (type === 'pipeline') return [textOf(trigger['pipeline'])]
+  if (type === 'pipeline') return [foldName(textOf(trigger['pipeline']) ?? '')]
   return triggerKinds.find(({ triggerTypes }) => triggerTypes.includes(type))?.awaits(trigger) ?? []
 }
 

@@ -19,7 +19,7 @@ import { checkSaver, type Writer, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf, mayBe, type TriggersOf } from './effective-triggers.ts'
 import { noteHeld, releaseHeld } from './held.ts'
-import { keysOfTriggered } from './marks.ts'
+import { keysOfFollowers, keysOfTriggered } from './marks.ts'
 import { saveBatch } from './pipeline-batch.ts'
 import { inOrder, reindexed } from './pipeline-order.ts'
 import { checkBatch, checkPipeline, checkPipelineTypes, checkStrictly } from './pipeline-rules.ts'
@@ -235,22 +235,13 @@ export function triggeredBy(
   status: string,
 ): Promise<JsonObject[]> {
   const triggersOf = createTriggersOf(definitions.templates)
-  const { parent, keys } = followedBy(definitions, id)
+  const parent = definitions.pipelines.field(foldName(id), 'id') ?? id
   return readThose(
     definitions,
-    keys,
+    keysOfFollowers(definitions, id),
     (pipeline) =>
       isEnabled(pipeline) && triggersOf(pipeline).some((trigger) => fires(trigger, parent, status)),
   )
-}
-
-/** The id as it is stored, and the keys of those that may follow. */
-export function followedBy(
-  definitions: Definitions,
-  id: string,
-): { parent: string; keys: readonly string[] } {
-  const parent = definitions.pipelines.field(foldName(id), 'id') ?? id
-  return { parent, keys: keysOfTriggered(definitions, { types: ['pipeline'], about: [parent] }) }
 }
 
 function fires(trigger: JsonObject, parent: unknown, status: string): boolean {
