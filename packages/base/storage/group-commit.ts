@@ -105,6 +105,8 @@ export class GroupCommit {
   }
 }
 
+const syncData = promisify(fdatasync)
+
 function fail(failure: Error): never {
   throw failure
 }
@@ -116,7 +118,7 @@ function createLogSync(db: DatabaseSync): LogSync {
   return {
     async sync() {
       file ??= openSync(path, 'r')
-      await promisify(fdatasync)(file)
+      await syncData(file)
     },
     async close() {
       if (file !== undefined) await promisify(close)(file)
