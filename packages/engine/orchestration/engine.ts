@@ -286,18 +286,18 @@ export class Engine implements EngineParts {
         return unit.submit(one)
       })
     if (stored !== undefined || !this.#pacer.isUpToDate) return begin(execution)
+    const again = this.options.store.asItIs(execution)
+    if (again === undefined) return begin(execution)
     let submitted: Execution | undefined
-    let again: (() => Execution) | undefined
     try {
       this.#drive((unit) => {
         submitted = unit.submit(execution)
-        if (submitted === execution) again = this.options.store.asWritten(execution)
-        return again && execution
+        return submitted === execution ? execution : undefined
       })
       return submitted ?? execution
     } catch (error) {
       // A fault of the store, or of the submission itself.
-      if (again === undefined || fieldOf(error, 'errcode') !== undefined) throw error
+      if (submitted !== execution || fieldOf(error, 'errcode') !== undefined) throw error
       this.options.log.error({ err: error, execution: execution.id }, 'a first step failed')
       return begin(again())
     }

@@ -1,5 +1,6 @@
 /** Executions in SQLite: a row each. Stages of long ones have rows of their own, and a step writes those that it has changed. */
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
+import { Attached } from '@fairlead/base/caches/attached.ts'
 import { parseJson, UnsafeJsonError } from '@fairlead/base/json/json.ts'
 import type { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import { SharedPartStore } from '@fairlead/base/storage/shared-parts.ts'
@@ -110,7 +111,7 @@ export class ExecutionStore {
   readonly #parts: SharedPartStore
   readonly #stages: StageRows
   readonly #maxBodyLength: number
-  readonly #known = new WeakMap<Execution, Known>()
+  readonly #known = new Attached<Execution, Known>()
 
   /** @param maxBodyLength Of a record, until which its stages stand in its body */
   constructor(db: DatabaseSync, commits: GroupCommit, maxBodyLength = usualBodyLength) {
@@ -260,8 +261,11 @@ export class ExecutionStore {
    * that the trigger gives; one that is made up is none.
    */
   lineageOf({ trigger }: Execution): Lineage {
-    const { id: parentId = '' } = originOf(trigger).run
-    const parent = this.#sql.get`
+    const parentId = originOf(trigger).run.id
+    const parent =
+      parentId === undefined
+        ? undefined
+        : this.#sql.get`
       SELECT coalesce(lineage_root, id) AS root, lineage_depth AS depth FROM orchestration_executions WHERE id = ${parentId}`
     if (parent === undefined) return { root: undefined, depth: 0, relatives: 0 }
     const root = String(parent['root'])
@@ -276,11 +280,11 @@ export class ExecutionStore {
       | undefined
   }
 
-  /** Makes the execution anew as it was last written, even if the transaction is rolled back; undefined for long ones. */
-  asWritten(execution: Execution): (() => Execution) | undefined {
-    const known = this.#known.get(execution)
-    if (known === undefined || known.stages.stages.size > 0) return undefined
-    return () => ({ ...(parseStored(known.body) as Execution), trigger: execution.trigger })
+  /** Makes an execution anew as it is now; undefined for long ones. */
+  asItIs(execution: Execution): (() => Execution) | undefined {
+    const body = formatBody(execution, execution.stages)
+    if (body.length > this.#maxBodyLength) return undefined
+    return () => ({ ...(parseStored(body) as Execution), trigger: execution.trigger })
   }
 
   /** Characters of the record, its trigger excluded, as it was last read or written. */

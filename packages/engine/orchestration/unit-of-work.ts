@@ -40,6 +40,8 @@ export class UnitOfWork {
   readonly #executions = new Map<string, Execution>()
   readonly #removed = new Map<string, Execution | undefined>()
   readonly #written = new Set<Execution>()
+  /** The last one that was inserted, until it is written as the transaction leaves it. */
+  #added: Execution | undefined
 
   constructor(turn: Turn, { store, ports }: UnitParts, isInFlight: (run: string) => boolean) {
     this.turn = turn
@@ -76,12 +78,23 @@ export class UnitOfWork {
   }
 
   insert(execution: Execution): void {
-    this.#store.insert(execution, undefined)
-    this.#written.add(execution)
+    this.#writeAdded()
+    this.#added = execution
     this.#executions.set(execution.id, execution)
   }
 
+  #writeAdded(): void {
+    if (this.#added === undefined) return
+    this.#store.insert(
+      this.#added,
+      nextDue(this.#added, () => false),
+    )
+    this.#written.add(this.#added)
+    this.#added = undefined
+  }
+
   remove(id: string): void {
+    this.#writeAdded()
     this.#removed.set(id, this.#executions.get(id))
     this.#store.remove(id)
     this.#executions.delete(id)
@@ -94,6 +107,7 @@ export class UnitOfWork {
    * @throws {PortError} 400 when executions have started one another too often; nothing is changed
    */
   submit(execution: Execution): Execution {
+    this.#writeAdded()
     const existing = this.load(execution.id) ?? this.#correlated(execution)
     if (existing !== undefined) return existing
     this.#checkLineage(execution)
@@ -221,7 +235,10 @@ export class UnitOfWork {
   }
 
   #write(): void {
+    const added = this.#added
+    this.#writeAdded()
     for (const execution of this.#executions.values()) {
+      if (execution === added) continue
       const due = nextDue(execution, () => false)
       if (this.#store.save(execution, due)) this.#written.add(execution)
     }

@@ -41,8 +41,9 @@ const plain = new WeakSet<object>()
 
 function mayHoldExpression([key, value]: [string, unknown]): boolean {
   const isShared = typeof value === 'object' && value !== null && Object.isFrozen(value)
-  if (isShared && plain.has(value)) return key.includes('${')
-  const isFound = hasText({ [key]: value }, (text) => text.includes('${'))
+  if (key.includes('${')) return true
+  if (isShared && plain.has(value)) return false
+  const isFound = hasText(value, (text) => text.includes('${'))
   if (isShared && !isFound) plain.add(value)
   return isFound
 }

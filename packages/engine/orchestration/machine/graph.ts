@@ -1,12 +1,13 @@
 /** Relations among the stages of an execution: before, after, above and below a stage. */
+import { Attached } from '@fairlead/base/caches/attached.ts'
 import type { Execution, Stage } from '../model.ts'
 import { isFine, isHalt } from '../statuses.ts'
 
-const graphs = new WeakMap<Execution, StageGraph>()
+const graphs = new Attached<Execution, StageGraph>()
 
 /** The relations are indexed once per execution, so every question costs no more than its answer. */
 export function graphOf(execution: Execution): StageGraph {
-  return graphs.getOrInsertComputed(execution, () => new StageGraph(execution))
+  return graphs.get(execution) ?? graphs.set(execution, new StageGraph(execution))
 }
 
 /** The list of stages of an execution changes only by `insert` and `remove`. */
