@@ -16,6 +16,7 @@ import { createServer } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { askAgent } from '../../packages/agent/agent-request.ts'
 import { openAgent } from '../../packages/agent/client.ts'
 import { describeStartFault } from '../../packages/agent/reasons.ts'
@@ -454,7 +455,7 @@ test('an agent of another version takes over, and no connection is lost', async 
   let lost = 0
   let sent = 0
   const load = (async () => {
-    for (; !isOver; sent++) if (!(await isServed())) lost++
+    for (; !isOver; sent++, await sleep(10)) if (!(await isServed())) lost++
   })()
 
   const next = openTestAgent(t, { dataDir: former.dataDir, version: '2.0.0' })

@@ -9,6 +9,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
 import { fieldOf, type JsonObject, objectsOf } from '../../packages/base/json/values.ts'
@@ -167,6 +168,8 @@ test('databases of an app', async (t) => {
               () => acknowledged.redis.push(number),
               () => {},
             ),
+            // Each is a process, and what is deployed meanwhile needs the processor, too.
+            sleep(100),
           ])
         }
       }

@@ -7,6 +7,7 @@ import { createServer, request as httpRequest, type IncomingMessage } from 'node
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { listFolder } from '../../packages/cli/deploy/folder.ts'
 import { findRemedy } from '../../packages/cli/deploy/remedies.ts'
 import { withRevision } from '../../packages/cli/deploy/upload.ts'
@@ -191,7 +192,7 @@ test('deploy', async (t) => {
       let isOver = false
       const texts = new Set<string>()
       const load = (async () => {
-        while (!isOver) texts.add(await page())
+        for (; !isOver; await sleep(10)) texts.add(await page())
       })()
       const { code, stderr } = await cli('deploy', '--output', 'json')
       isOver = true

@@ -491,8 +491,7 @@ step('goes from a push to production by a template', async ({ t, fleet, page, op
 /** As an image. */
 const program = {
   'fairlead-image.yml': 'command: [node, server.mjs]\n',
-  'server.mjs':
-    "import('node:http').then((http) => http.createServer().listen(process.env.PORT))\n",
+  'server.mjs': "process.getBuiltinModule('node:http').createServer().listen(process.env.PORT)\n",
 }
 
 type Click = (

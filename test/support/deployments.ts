@@ -27,7 +27,7 @@ import { waitFor, waitUntil } from './wait-until.ts'
  */
 const webProgram = `
 import { appendFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+const { createServer } = process.getBuiltinModule('node:http')
 const { PORT, HOST, READY, FAULTY, FAIRLEAD_SERVER_GROUP: group, FAIRLEAD_INSTANCE_ID: id, VERSION, RECEIVED } = process.env
 let count = 0
 const server = createServer((request, response) => {

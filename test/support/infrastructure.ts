@@ -47,7 +47,7 @@ export function writeCertificate(t: TestContext) {
 /** A web program that says who it is, and can be told to be unwell. */
 export const webProgram = `
 import { mkdirSync } from 'node:fs'
-import { createServer } from 'node:http'
+const { createServer } = process.getBuiltinModule('node:http')
 const { PORT, HOST, FAIRLEAD_SERVER_GROUP: group, FAIRLEAD_INSTANCE_ID: id, VERSION } = process.env
 let isWell = true
 const isChosen = () => {

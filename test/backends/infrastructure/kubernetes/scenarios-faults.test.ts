@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fieldAt, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
 import { startControlPlane } from '../../../support/kubernetes.ts'
 import {
@@ -142,9 +143,19 @@ test('rights on objects', { concurrency: 4 }, async (t) => {
   )
 })
 
-test('two Fairleads deploy versions beside each other', async (t) => {
-  const [one, other] = [await startPlatform(t), await startPlatform(t)]
-  if (one === undefined || other === undefined) return
+test('a deployment goes on', async (t) => {
+  const platform = await startPlatform(t)
+  if (platform === undefined) return
+  await t.test('beside another Fairlead that deploys versions', (subtest) =>
+    deployBeside(platform, subtest),
+  )
+  await t.test('while another one writes', () => deployAmongWrites(platform))
+  await t.test('when the API server restarts in its middle', () => deployAcrossRestart(platform))
+})
+
+async function deployBeside(one: Platform, t: TestContext): Promise<void> {
+  const other = await startPlatform(t)
+  assert.ok(other !== undefined)
   const place = await one.place()
   const tags = Array.from({ length: 6 }, (_, index) => `app:${index}`)
   await Promise.all(
@@ -159,11 +170,9 @@ test('two Fairleads deploy versions beside each other', async (t) => {
     metadata.name.startsWith('conf-v'),
   )
   assert.deepEqual(confs.map((conf) => fieldAt(conf, 'data', 'image')).sort(), tags)
-})
+}
 
-test('another writer is no obstacle', async (t) => {
-  const platform = await startPlatform(t)
-  if (platform === undefined) return
+async function deployAmongWrites(platform: Platform): Promise<void> {
   const place = await platform.place()
   await place.deploy(
     [service('front', { lb: 'front' }), deployment('web'), replicaSet('api', 'app:1', 1)],
@@ -178,6 +187,8 @@ test('another writer is no obstacle', async (t) => {
       const metadata = { labels: { count: String(++count) } }
       for (const path of ['deployments/web', 'replicasets/api-v000'])
         await platform.api.patch(place.path(path), { metadata })
+      // Controllers and watches see each.
+      await sleep(20)
     }
   }
   const writing = write()
@@ -196,11 +207,9 @@ test('another writer is no obstacle', async (t) => {
   await writing
   assert.ok(count > 0)
   assert.deepEqual(imagesOf(await place.get('deployments/web')), ['app:1'])
-})
+}
 
-test('a restart of the API server in the middle of a deployment delays it', async (t) => {
-  const platform = await startPlatform(t)
-  if (platform === undefined) return
+async function deployAcrossRestart(platform: Platform): Promise<void> {
   const place = await platform.place()
   const { plane } = platform
   const ready = plane.nodes.behave(({ metadata }) => metadata.namespace === place.namespace, {
@@ -217,7 +226,7 @@ test('a restart of the API server in the middle of a deployment delays it', asyn
     async () => (await groups()).some(({ region }) => region === place.namespace),
     'the server group',
   )
-})
+}
 
 /** A server that hangs would answer after its time, which is 30 s; that answers come before it speaks again is what counts. */
 test('while an API server is away, reads show the last state and its age', async (t) => {
