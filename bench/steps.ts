@@ -84,7 +84,7 @@ function openEngine(file: string, held: (typeof records)['one stage']) {
     ports: new Proxy({}, { get: () => ({}) }),
     attemptMs: 1000,
     log: console,
-    notices: { note: ignore, send: ignore },
+    notices: { note: () => [], send: ignore },
     publish: ignore,
     // What such a step does not use.
   } as unknown as EngineOptions)
