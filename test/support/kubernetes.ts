@@ -113,7 +113,12 @@ function toControlPlane(
     api,
     clientOf,
     kubectl: (...args) => {
-      const env = { PATH: process.env['PATH'], HOME: folder, KUBECONFIG: kubeconfigFile('admin') }
+      const env = {
+        PATH: process.env['PATH'],
+        HOME: folder,
+        KUBECONFIG: kubeconfigFile('admin'),
+        GOGC: 'off',
+      }
       return runFile(programs.kubectl, args, { env, cwd: folder, maxBuffer: maxOutputBytes })
     },
     namespace: (prefix = 'test') => createNamespace(t, api, prefix),
