@@ -88,15 +88,21 @@ function makeRaw(stdin: NodeJS.ReadStream): void {
 }
 
 async function show(lines: AsyncIterable<OutputLine>): Promise<number> {
-  for await (const { stdout, stderr, exit, reason, error } of lines) {
-    if (stdout !== undefined) await write(process.stdout, stdout)
-    if (stderr !== undefined) await write(process.stderr, stderr)
-    const problem = error ?? reason
-    if (problem !== undefined) process.stderr.write(`fairlead: ${toSafeText(problem)}\n`)
-    if (exit !== undefined) return exit
-    if (error !== undefined) return fairleadFailed
+  try {
+    for await (const { stdout, stderr, exit, reason, error } of lines) {
+      if (stdout !== undefined) await write(process.stdout, stdout)
+      if (stderr !== undefined) await write(process.stderr, stderr)
+      const problem = error ?? reason
+      if (problem !== undefined) process.stderr.write(`fairlead: ${toSafeText(problem)}\n`)
+      if (exit !== undefined) return exit
+      if (error !== undefined) return fairleadFailed
+    }
+  } catch (error) {
+    if (!(error instanceof Failure) || error.exit !== exitCodes.unreachable) throw error
   }
-  process.stderr.write('fairlead: The connection to the instance broke off.\n')
+  process.stderr.write(
+    'fairlead: The connection to the instance broke off, and the program ends with it.\n',
+  )
   return fairleadFailed
 }
 

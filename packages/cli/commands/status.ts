@@ -111,7 +111,7 @@ function describe({ environments }: AppStatus, output: Output): string[] {
     ...(lastRun === null
       ? []
       : [
-          `${name}: ${lastRun.kind} of ${lastRun.version} by ${lastRun.user} ${formatSpan(Date.now() - lastRun.createdMs)} ago: ${lastRun.status} (${lastRun.id})`,
+          `${name}: ${lastRun.kind} of ${lastRun.version} by ${lastRun.user} ${formatSpan(Date.now() - lastRun.createdMs)} ago: ${lastRun.status} (${hasFailed(lastRun) ? `see fairlead watch ${lastRun.id}` : lastRun.id})`,
         ]),
     ...waiting.map(({ id, version, reason }) => `${name}: ${version} waits: ${reason} (${id})`),
   ])
@@ -123,6 +123,10 @@ function describe({ environments }: AppStatus, output: Output): string[] {
   return rows.length === 0
     ? ['Nothing is deployed yet.', ...runs]
     : [...table, '', ...certificates, ...drains, ...runs]
+}
+
+function hasFailed({ status }: { readonly status: string }): boolean {
+  return ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE'].includes(status)
 }
 
 export function describeDrain({ name, drainsUntilMs }: ServiceStatus): string[] {

@@ -68,17 +68,18 @@ async function extract(folder: string, revision: string, to: string): Promise<vo
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const unpack = spawn('tar', ['-xf', '-', '-C', to], { stdio: ['pipe', 'ignore', 'inherit'] })
+  const unpack = spawn('tar', ['-xf', '-', '-C', to], { stdio: ['pipe', 'ignore', 'pipe'] })
   archive.stdout.pipe(unpack.stdin)
   unpack.stdin.on('error', () => {})
-  const [words, [code], [unpacked]] = await Promise.all([
+  const [words, faults, [code], [unpacked]] = await Promise.all([
     readText(archive.stderr),
+    readText(unpack.stderr),
     once(archive, 'close'),
     once(unpack, 'close'),
   ])
   if (code !== 0 || unpacked !== 0)
     throw misuse(
-      `The revision "${revision}" cannot be read: ${words.trim() || `tar ended with ${unpacked}`}`,
+      `The revision "${revision}" cannot be read: ${words.trim() || faults.trim() || `tar ended with ${unpacked}`}`,
       'Name a branch, a tag or a commit of this repository.',
     )
   for (const [path, commit] of await submodulesOf(folder, revision)) {
