@@ -1,12 +1,7 @@
 /** Values that fields of forms offer, read from Fairlead. */
 
-import {
-  type JsonObject,
-  objectOf,
-  objectsOf,
-  scalarOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { asGiven, objectList, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, objectOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { ChoicesSource } from '@fairlead/model/stage-types/description.ts'
 import { core, provider, useEffect, useState } from './deck.ts'
 
@@ -25,29 +20,48 @@ interface Source {
 
 const ofApplication = (list: string) => (place: Place) =>
   `/applications/${encodeURIComponent(applicationOf(place))}/${list}`
+const toNames = objectList((one) => toNamed(one).name)
+const toNamed = shape({ name: asGiven })
+const toIds = objectList((one) => toIdentified(one).id)
+const toIdentified = shape({ id: [asGiven, 'id', 'imageId'] })
+
+const readItems = objectList(
+  shape({
+    name: asGiven,
+    account: asGiven,
+    cloudProvider: asGiven,
+    regions: toNames,
+    instanceTypes: textsOf,
+    instances: toIds,
+    baseImages: toIds,
+  }),
+)
+type Item = ReturnType<typeof readItems>[number]
+
 const ours = (list: unknown) =>
-  objectsOf(list).filter(({ cloudProvider }) => cloudProvider === provider)
-const names = (list: unknown) => ours(list).map(({ name }) => name)
+  readItems(list).filter(({ cloudProvider }) => cloudProvider === provider)
+const namesOf = (items: readonly Item[]) => items.map(({ name }) => name)
 
 const sources: Partial<Record<ChoicesSource, Source>> = {
-  accounts: { path: () => '/credentials', query: { expand: true }, values: names },
+  accounts: {
+    path: () => '/credentials',
+    query: { expand: true },
+    values: (body) => namesOf(ours(body)),
+  },
   regions: {
     path: () => '/credentials',
     query: { expand: true },
-    values: (body, place) =>
-      narrow(ours(body), place, 'name').flatMap(({ regions }) =>
-        objectsOf(regions).map(({ name }) => name),
-      ),
+    values: (body, place) => narrow(ours(body), place, 'name').flatMap(({ regions }) => regions),
   },
   'instance-types': {
     path: () => '/credentials',
     query: { expand: true },
     values: (body, place) =>
-      narrow(ours(body), place, 'name').flatMap(({ instanceTypes }) => textsOf(instanceTypes)),
+      narrow(ours(body), place, 'name').flatMap(({ instanceTypes }) => instanceTypes),
   },
   applications: {
     path: () => '/applications',
-    values: (body) => objectsOf(body).map(({ name }) => name),
+    values: toNames,
   },
   clusters: {
     path: ofApplication('clusters'),
@@ -55,36 +69,32 @@ const sources: Partial<Record<ChoicesSource, Source>> = {
   },
   'server-groups': {
     path: ofApplication('serverGroups'),
-    values: (body, place) => names(narrow(ours(body), place, 'account')),
+    values: (body, place) => namesOf(narrow(ours(body), place, 'account')),
   },
   instances: {
     path: ofApplication('serverGroups'),
-    values: (body) =>
-      ours(body).flatMap(({ instances }) => objectsOf(instances).map(({ id }) => id)),
+    values: (body) => ours(body).flatMap(({ instances }) => instances),
   },
   'load-balancers': {
     path: ofApplication('loadBalancers'),
-    values: (body, place) => names(narrow(ours(body), place, 'account')),
+    values: (body, place) => namesOf(narrow(ours(body), place, 'account')),
   },
   'security-groups': {
     path: () => '/securityGroups',
     values: (body, place) =>
       Object.entries(objectOf(body)).flatMap(([account, byProvider]) =>
         isNarrow(account, place)
-          ? Object.values(objectOf(objectOf(byProvider)[provider])).flatMap((groups) =>
-              objectsOf(groups).map(({ name }) => name),
-            )
+          ? Object.values(objectOf(objectOf(byProvider)[provider])).flatMap(toNames)
           : [],
       ),
   },
   images: {
     path: () => '/local/images',
-    values: (body) => objectsOf(body).map(({ imageId }) => imageId),
+    values: toIds,
   },
   'base-images': {
     path: () => '/bakery/options',
-    values: (body) =>
-      ours(body).flatMap(({ baseImages }) => objectsOf(baseImages).map(({ id }) => id)),
+    values: (body) => ours(body).flatMap(({ baseImages }) => baseImages),
   },
 }
 
@@ -97,7 +107,7 @@ function isNarrow(account: unknown, { holder }: Place): boolean {
   return wanted === undefined || wanted === '' || wanted.includes('$') || wanted === account
 }
 
-function narrow(list: readonly JsonObject[], place: Place, key: string): readonly JsonObject[] {
+function narrow(list: readonly Item[], place: Place, key: 'name' | 'account'): readonly Item[] {
   return list.filter((item) => isNarrow(item[key], place))
 }
 

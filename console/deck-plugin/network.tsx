@@ -1,5 +1,6 @@
 /** Load balancers and firewalls in Deck: panels, actions, and the dialogs that create or edit one. */
 
+import { asGiven, maybe, objectList, shape, withAll } from '@fairlead/base/json/shape.ts'
 import {
   type JsonObject,
   objectOf,
@@ -13,14 +14,15 @@ import { confirm, openForm } from './dialogs.tsx'
 import { Actions, ConsoleLink, type Named, Panel, Section, useItems } from './panel.tsx'
 import { fieldsOf } from './stages.tsx'
 
+const readGroups = objectList(withAll(shape({ instances: objectsOf })))
+const toHealth = withAll(shape({ healthState: asGiven, state: asGiven }))
+
 /** Deck's lists take health from the instances of a load balancer itself. */
 export class LoadBalancerTransformer {
   normalizeLoadBalancer(balancer: JsonObject): PromiseLike<JsonObject> {
-    const serverGroups = objectsOf(balancer['serverGroups']).map((group) => {
-      const instances = objectsOf(group['instances']).map((instance) =>
-        toInstance(instance, balancer),
-      )
-      return { ...group, instances, instanceCounts: countStates(instances) }
+    const serverGroups = readGroups(balancer['serverGroups']).map(({ all, ...group }) => {
+      const instances = group.instances.map((instance) => toInstance(instance, balancer))
+      return { ...all, instances, instanceCounts: countStates(instances) }
     })
     const instances = serverGroups
       .filter((group: JsonObject) => group['isDisabled'] !== true)
@@ -36,9 +38,8 @@ export class LoadBalancerTransformer {
 }
 
 function toInstance(instance: JsonObject, { account, region }: JsonObject): JsonObject {
-  const health = objectOf(instance['health'])
-  const healthState =
-    health['healthState'] ?? (health['state'] === 'InService' ? 'Up' : health['state'])
+  const { all: health, state, ...given } = toHealth(instance['health'])
+  const healthState = given.healthState ?? (state === 'InService' ? 'Up' : state)
   return {
     ...instance,
     account,
@@ -180,6 +181,8 @@ export const LoadBalancerModal = {
   },
 }
 
+const toCheck = shape({ target: scalarOf, interval: asGiven })
+
 /** What is read, as it is written. */
 function toForm({
   name,
@@ -189,7 +192,7 @@ function toForm({
   healthCheck,
   securityGroups,
 }: JsonObject): JsonObject {
-  const { target, interval } = objectOf(healthCheck)
+  const { target, interval } = toCheck(healthCheck)
   return {
     name,
     credentials: account,
@@ -206,6 +209,14 @@ interface BalancerProps {
   readonly loadBalancer: Named
 }
 
+const readBalancer = shape({
+  dnsName: scalarOf,
+  securityGroups: textsOf,
+  serverGroups: objectList(shape({ name: String })),
+  listeners: objectList(shape({ externalProtocol: String, host: String, externalPort: String })),
+  healthCheck: toCheck,
+})
+
 export function LoadBalancerDetails({
   app,
   loadBalancer: { name, accountId: account, region },
@@ -218,7 +229,7 @@ export function LoadBalancerDetails({
   if (found === undefined)
     return <Panel title={name}>The load balancer does not exist any more.</Panel>
   const edit = () => LoadBalancerModal.show({ app, loadBalancer: found })
-  const healthCheck = objectOf(found['healthCheck'])
+  const balancer = readBalancer(found)
   return (
     <KindPanel
       kind="LoadBalancer"
@@ -234,21 +245,18 @@ export function LoadBalancerDetails({
           Created: core.timestamp(found['createdTime']),
           Account: <core.AccountTag account={account} />,
           Region: region,
-          'DNS name': scalarOf(found['dnsName']),
-          Firewalls: textsOf(found['securityGroups']).join(', '),
-          Groups: objectsOf(found['serverGroups'])
-            .map((group) => String(group['name']))
-            .join(', '),
+          'DNS name': balancer.dnsName,
+          Firewalls: balancer.securityGroups.join(', '),
+          Groups: balancer.serverGroups.map((group) => group.name).join(', '),
         }}
       >
         <core.HealthCounts container={found['instanceCounts']} />
       </Section>
       <Section heading="Listeners">
         <ul>
-          {objectsOf(found['listeners']).map((listener) => (
-            <li key={String(listener['externalPort'])}>
-              {String(listener['externalProtocol'])} on {String(listener['host'])}:
-              {String(listener['externalPort'])}
+          {balancer.listeners.map(({ externalProtocol, host, externalPort }) => (
+            <li key={externalPort}>
+              {externalProtocol} on {host}:{externalPort}
             </li>
           ))}
         </ul>
@@ -256,8 +264,8 @@ export function LoadBalancerDetails({
       <Section
         heading="Health Check"
         facts={{
-          Target: scalarOf(healthCheck['target']),
-          Interval: `${String(healthCheck['interval'])} s`,
+          Target: balancer.healthCheck.target,
+          Interval: `${String(balancer.healthCheck.interval)} s`,
         }}
       />
     </KindPanel>
@@ -289,10 +297,24 @@ export const SecurityGroupModal = {
   },
 }
 
+const toRange = shape({ ip: String, cidr: String })
+
+const readRules = objectList(
+  shape({
+    protocol: asGiven,
+    range: maybe((value) => {
+      const { ip, cidr } = toRange(value)
+      return `${ip}${cidr}`
+    }),
+    securityGroup: maybe(shape({ name: asGiven })),
+    portRanges: objectsOf,
+  }),
+)
+
 /** What is read, as it is written. */
 function toRules({ name, accountName, region, description, inboundRules }: JsonObject): JsonObject {
-  const rules = objectsOf(inboundRules).flatMap((rule) =>
-    objectsOf(rule['portRanges']).map((ports) => ({ rule, type: rule['protocol'], ...ports })),
+  const rules = readRules(inboundRules).flatMap((rule) =>
+    rule.portRanges.map((ports) => ({ rule, type: rule.protocol, ...ports })),
   )
   return {
     name,
@@ -300,17 +322,12 @@ function toRules({ name, accountName, region, description, inboundRules }: JsonO
     region,
     description,
     ipIngress: rules
-      .filter(({ rule }) => rule['range'] !== undefined)
-      .map(({ rule, ...ports }) => ({ ...ports, cidr: cidrOf(rule) })),
+      .filter(({ rule }) => rule.range !== undefined)
+      .map(({ rule, ...ports }) => ({ ...ports, cidr: rule.range })),
     securityGroupIngress: rules
-      .filter(({ rule }) => rule['securityGroup'] !== undefined)
-      .map(({ rule, ...ports }) => ({ ...ports, name: objectOf(rule['securityGroup'])['name'] })),
+      .filter(({ rule }) => rule.securityGroup !== undefined)
+      .map(({ rule, ...ports }) => ({ ...ports, name: rule.securityGroup?.name })),
   }
-}
-
-function cidrOf(rule: JsonObject): string {
-  const { ip, cidr } = objectOf(rule['range'])
-  return `${String(ip)}${String(cidr)}`
 }
 
 interface FirewallProps {
@@ -352,7 +369,7 @@ export function SecurityGroupDetails({
       />
       <Section heading="Ingress">
         <ul>
-          {objectsOf(firewall['inboundRules']).map((rule, at) => (
+          {readRules(firewall['inboundRules']).map((rule, at) => (
             <li key={String(at)}>{describeRule(rule)}</li>
           ))}
         </ul>
@@ -361,11 +378,10 @@ export function SecurityGroupDetails({
   )
 }
 
-function describeRule(rule: JsonObject): string {
-  const source =
-    rule['range'] === undefined ? String(objectOf(rule['securityGroup'])['name']) : cidrOf(rule)
-  const ports = objectsOf(rule['portRanges']).map(({ startPort, endPort }) =>
+function describeRule(rule: ReturnType<typeof readRules>[number]): string {
+  const source = rule.range ?? String(rule.securityGroup?.name)
+  const ports = rule.portRanges.map(({ startPort, endPort }) =>
     startPort === endPort ? String(startPort) : `${String(startPort)}–${String(endPort)}`,
   )
-  return `${String(rule['protocol'])} ${ports.join(', ')} from ${source}`
+  return `${String(rule.protocol)} ${ports.join(', ')} from ${source}`
 }

@@ -1,12 +1,7 @@
 /** Server groups and their instances in Deck: panels, actions, and the dialog that creates or clones one. */
 
-import {
-  type JsonObject,
-  objectOf,
-  objectsOf,
-  scalarOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { asGiven, objectList, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { type Application, consoleUrl, core, from, provider, useEffect, useState } from './deck.ts'
 import { confirm, openForm } from './dialogs.tsx'
 import { Actions, ConsoleLink, type Named, Panel, Section, useItems } from './panel.tsx'
@@ -14,6 +9,24 @@ import { fieldsOf } from './stages.tsx'
 
 /** A server group as `cloudProvider: local` reads it, and the form of one to create. */
 type Command = JsonObject & { readonly viewState: { readonly mode: string } }
+
+const readGroup = shape({
+  isDisabled: isTrue,
+  zones: textsOf,
+  loadBalancers: textsOf,
+  securityGroups: textsOf,
+  moniker: shape({ stack: asGiven, detail: asGiven }),
+  capacity: shape({ min: asGiven, max: asGiven, desired: asGiven }),
+  launchConfig: shape({ imageId: asGiven, environment: asGiven, command: textsOf }),
+})
+
+const toInstances = objectList(shape({ id: asGiven }))
+
+const readInstance = shape({
+  process: shape({ pid: asGiven, phase: scalarOf }),
+  health: objectList(shape({ type: String, state: scalarOf })),
+  events: objectList(shape({ at: asGiven, text: scalarOf })),
+})
 
 /** Deck creates services of providers with `new`. */
 export class ServerGroupTransformer {
@@ -62,21 +75,19 @@ export class ServerGroupCommandBuilder {
     mode = 'clone',
   ): PromiseLike<Command> {
     const { account, region, loadBalancers, securityGroups, instanceType } = serverGroup
-    const { stack, detail } = objectOf(serverGroup['moniker'])
-    const { min, max, desired } = objectOf(serverGroup['capacity'])
-    const { imageId, environment } = objectOf(serverGroup['launchConfig'])
+    const { moniker, capacity, launchConfig } = readGroup(serverGroup)
     return Promise.resolve({
       application: application.name,
       account,
       region,
-      stack: stack ?? '',
-      freeFormDetails: detail ?? '',
-      imageId,
-      capacity: { min, max, desired },
+      stack: moniker.stack ?? '',
+      freeFormDetails: moniker.detail ?? '',
+      imageId: launchConfig.imageId,
+      capacity,
       loadBalancers,
       securityGroups,
       instanceType,
-      env: environment,
+      env: launchConfig.environment,
       strategy: '',
       ...chosen,
       source: { account, region, serverGroupName: serverGroup['name'] },
@@ -192,8 +203,7 @@ export function ServerGroupActions({ app, serverGroup }: GroupProps) {
       refresh,
       toJob: (form) => ({ ...target, ...toJob(form), type }),
     }).catch(() => undefined)
-  const { min, max, desired } = objectOf(serverGroup['capacity'])
-  const isDisabled = serverGroup['isDisabled'] === true
+  const { capacity, isDisabled } = readGroup(serverGroup)
   return (
     <Actions
       label="Server Group Actions"
@@ -201,12 +211,7 @@ export function ServerGroupActions({ app, serverGroup }: GroupProps) {
         {
           label: 'Resize',
           run: () =>
-            open(
-              'Resize',
-              'resizeServerGroup',
-              { capacity: { min, max, desired } },
-              (field) => field === 'capacity',
-            ),
+            open('Resize', 'resizeServerGroup', { capacity }, (field) => field === 'capacity'),
         },
         isDisabled
           ? { label: 'Enable', run: () => ask('Enable', 'enableServerGroup') }
@@ -250,8 +255,7 @@ export function ServerGroupActions({ app, serverGroup }: GroupProps) {
 
 function Information({ app, serverGroup }: GroupProps) {
   const { account, region, name } = serverGroup
-  const launch = objectOf(serverGroup['launchConfig'])
-  const capacity = objectOf(serverGroup['capacity'])
+  const { launchConfig, capacity, ...group } = readGroup(serverGroup)
   return (
     <>
       <Section
@@ -260,18 +264,18 @@ function Information({ app, serverGroup }: GroupProps) {
           Created: core.timestamp(serverGroup['createdTime']),
           Account: <core.AccountTag account={String(account)} />,
           Region: scalarOf(region),
-          Zones: textsOf(serverGroup['zones']).join(', '),
-          Image: scalarOf(launch['imageId']),
-          Command: textsOf(launch['command']).join(' '),
+          Zones: group.zones.join(', '),
+          Image: scalarOf(launchConfig.imageId),
+          Command: launchConfig.command.join(' '),
           Type: scalarOf(serverGroup['instanceType']),
         }}
       />
       <Section
         heading="Size"
         facts={{
-          Min: String(capacity['min']),
-          Desired: String(capacity['desired']),
-          Max: String(capacity['max']),
+          Min: String(capacity.min),
+          Desired: String(capacity.desired),
+          Max: String(capacity.max),
         }}
       >
         <core.HealthCounts container={serverGroup['instanceCounts']} />
@@ -279,8 +283,8 @@ function Information({ app, serverGroup }: GroupProps) {
       <Section
         heading="Network"
         facts={{
-          Balancers: textsOf(serverGroup['loadBalancers']).join(', ') || 'none',
-          Firewalls: textsOf(serverGroup['securityGroups']).join(', ') || 'none',
+          Balancers: group.loadBalancers.join(', ') || 'none',
+          Firewalls: group.securityGroups.join(', ') || 'none',
         }}
       />
       <ConsoleLink
@@ -309,7 +313,7 @@ interface InstanceProps {
 export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps) {
   const groups = useItems(app, 'serverGroups')
   const group = groups?.find(({ instances }) =>
-    objectsOf(instances).some(({ id }) => id === instanceId),
+    toInstances(instances).some(({ id }) => id === instanceId),
   )
   const account = String(group?.['account'])
   const region = String(group?.['region'])
@@ -340,7 +344,7 @@ export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps
       job: { ...job, type: 'terminateInstances' },
       refresh: () => app.serverGroups.refresh(true),
     })
-  const process = objectOf(instance['process'])
+  const { process, health, events } = readInstance(instance)
   return (
     <Panel
       title={instanceId}
@@ -357,25 +361,18 @@ export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps
           'Server group': scalarOf(group['name']),
           Address: `${String(instance['privateIpAddress'])}:${String(instance['port'])}`,
           Process:
-            process['pid'] === undefined
-              ? scalarOf(process['phase'])
-              : `${String(process['pid'])}, ${String(process['phase'])}`,
+            process.pid === undefined ? process.phase : `${String(process.pid)}, ${process.phase}`,
         }}
       />
       <Section
         heading="Status"
-        facts={Object.fromEntries(
-          objectsOf(instance['health']).map((health) => [
-            String(health['type']),
-            scalarOf(health['state']),
-          ]),
-        )}
+        facts={Object.fromEntries(health.map(({ type, state }) => [type, state]))}
       />
       <Section heading="Events">
         <ul>
-          {objectsOf(instance['events']).map((event, at) => (
-            <li key={String(at)}>
-              {core.timestamp(event['at'])}: {scalarOf(event['text'])}
+          {events.map((event, index) => (
+            <li key={String(index)}>
+              {core.timestamp(event.at)}: {event.text}
             </li>
           ))}
         </ul>

@@ -7,6 +7,7 @@
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { SettingsReport } from '@fairlead/base/settings/setting.ts'
+import type { RoleLists } from '@fairlead/model/rights/permissions.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { SecretHolder } from '@fairlead/ports/secrets.ts'
 import type { z } from 'zod'
@@ -36,7 +37,7 @@ export interface BuildServer {
   /** Unique among all build servers. */
   readonly name: string
   /** Roles that may see it and start its builds, by `READ` and `WRITE`. Default: all users. */
-  readonly permissions?: Readonly<Record<string, readonly string[]>> | undefined
+  readonly permissions?: RoleLists | undefined
   /** It puts values of secrets in place of references in parameters itself; others are given the values. */
   readonly keepsReferences?: true
   /** Pause between two polls. Default: the setting for all servers. */

@@ -4,6 +4,7 @@ import { asGiven, maybeTexts, objectList, or, shape } from '@fairlead/base/json/
 import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { ownNames } from '@fairlead/base/services/services.ts'
+import type { PermissionRecord } from '@fairlead/model/rights/permissions.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import {
@@ -18,7 +19,7 @@ import {
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { SecretHolder } from '@fairlead/ports/secrets.ts'
-import { type BuildServer, toProvider } from './build-server.ts'
+import type { BuildServer } from './build-server.ts'
 import { BuildStarts } from './build-starts.ts'
 
 export type Servers = ReadonlyMap<string, BuildServer>
@@ -87,11 +88,11 @@ export class BuildService implements Builds {
     return this.#servers.values().find(({ sources }) => sources !== undefined)
   }
 
-  async services(): Promise<JsonObject[]> {
-    return [...this.#servers.values()].map(({ name, type, permissions = {} }) => ({
+  async services(): Promise<PermissionRecord[]> {
+    return [...this.#servers.values()].map(({ name, permissions = {} }) => ({
       name,
-      buildServiceProvider: toProvider(type),
       permissions,
+      requiredGroupMembership: [],
     }))
   }
 

@@ -75,7 +75,7 @@ function openBuilds(context: BackendContext, servers: Servers, lookupMs: number)
     ports: { builds },
     routes(app) {
       keepBodiesAsSent(app)
-      mountServers(app, context, { builds, servers })
+      mountServers(app, context, servers)
       mountJobs(app, builds)
       mountBuildReads(app, builds)
       mountSources(app, all.find(({ sources }) => sources !== undefined)?.sources)
@@ -99,11 +99,7 @@ function openBuilds(context: BackendContext, servers: Servers, lookupMs: number)
   }
 }
 
-function mountServers(
-  app: FastifyInstance,
-  context: BackendContext,
-  { builds, servers }: { readonly builds: BuildService; readonly servers: Servers },
-): void {
+function mountServers(app: FastifyInstance, context: BackendContext, servers: Servers): void {
   const all = [...servers.values()]
   app.get('/masters', (request) => {
     const type = checkType(queryValue(request, 'type') ?? '')
@@ -111,7 +107,13 @@ function mountServers(
       .flatMap((server) => (type === '' || toProvider(server.type) === type ? [server.name] : []))
       .sort()
   })
-  app.get('/buildServices', () => builds.services())
+  app.get('/buildServices', async () =>
+    all.map(({ name, type, permissions = {} }) => ({
+      name,
+      buildServiceProvider: toProvider(type),
+      permissions,
+    })),
+  )
   // The gateway cannot know of which server the build is.
   app.get('/ci/builds/:build/output', async (request) => {
     const readable = await readableServers(context, userOf(request), servers)

@@ -4,6 +4,7 @@ import { objectList, or, type Reader, type ShapeOf, shape } from '@fairlead/base
 import { isTrue, type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { encodeSegment, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { toAccount } from '@fairlead/model/environments/accounts.ts'
 import { toGroup } from '@fairlead/model/environments/running.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import {
@@ -20,6 +21,7 @@ import {
   toCloudTask,
   toDrift,
   toFullName,
+  toNamed,
   toNonEmpty,
   toOutput,
   toSecurityGroup,
@@ -90,8 +92,11 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
         enabled ? name : [],
       ),
 
-    accounts: (as) => list('/credentials', as),
-    applications: (as) => list('/applications?restricted=false&expand=false', as),
+    accounts: (as) => listed('/credentials', as, toAccount),
+    applicationNames: async (as) =>
+      (await listed('/applications?restricted=false&expand=false', as, toNamed)).flatMap(
+        ({ name }) => name ?? [],
+      ),
     clusterNames: async (application, as) =>
       placedNames(await asked.find(pathTo`/applications/${application}/clusters`, as)).map(
         ({ name }) => name,

@@ -1,6 +1,6 @@
 /** Definitions of a Front50. */
 
-import { maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
+import { maybeObject, objectList, or, type Reader, shape } from '@fairlead/base/json/shape.ts'
 import {
   type JsonObject,
   numberOf,
@@ -10,11 +10,14 @@ import {
 } from '@fairlead/base/json/values.ts'
 import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { toPermissionRecord } from '@fairlead/model/rights/permissions.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import type {
-  GivenTemplate,
-  StoredDefinitions,
-  WantedTemplate,
+import {
+  type GivenTemplate,
+  type StoredDefinitions,
+  toApplication,
+  toServiceAccount,
+  type WantedTemplate,
 } from '@fairlead/ports/definitions.ts'
 import {
   type CallService,
@@ -55,17 +58,22 @@ export function openFront50(call: CallService): StoredDefinitions {
     })
   const list = async (path: string, as: Caller): Promise<JsonObject[]> =>
     objectsOf(await read(path, as))
+  const listOf = async <T>(path: string, as: Caller, toEntry: Reader<T>): Promise<T[]> =>
+    objectList(toEntry)(await read(path, as))
   const one = async (path: string, as: Caller): Promise<JsonObject | undefined> =>
     maybeObject(await read(path, as))
   return {
     name: 'front50',
     seesInheritedTriggers: false,
     version: () => undefined,
-    applications: (as) => list('/v2/applications?restricted=false', as),
-    application: (name, as) => one(pathTo`/v2/applications/${name}`, as),
-    permissions: (as) => list('/permissions/applications', as),
-    removedPermissions: (as) => list('/permissions/removedApplications', as),
-    serviceAccounts: (as) => list('/serviceAccounts', as),
+    applications: (as) => listOf('/v2/applications?restricted=false', as, toApplication),
+    application: async (name, as) => {
+      const found = await one(pathTo`/v2/applications/${name}`, as)
+      return found && toApplication(found)
+    },
+    permissions: (as) => listOf('/permissions/applications', as, toPermissionRecord),
+    removedPermissions: (as) => listOf('/permissions/removedApplications', as, toPermissionRecord),
+    serviceAccounts: (as) => listOf('/serviceAccounts', as, toServiceAccount),
     pipelines: (as) => list('/pipelines?restricted=false', as),
     notifyingPipelines: (_isWanted, as) => list('/pipelines?restricted=false', as),
     triggeredPipelines: ({ types }, as) =>

@@ -1,8 +1,9 @@
 /** Builds of an Igor. */
-import { maybeObject } from '@fairlead/base/json/shape.ts'
+import { maybeObject, objectList } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { encodeSegments, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { toPermissionRecord } from '@fairlead/model/rights/permissions.ts'
 import { type BuildJob, type Builds, toQueueItem } from '@fairlead/ports/builds.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { CallService } from '@fairlead/ports/service-call.ts'
@@ -24,7 +25,7 @@ export function openIgor(call: CallService): Builds {
     keepSource: async () => {
       throw new PortError(404, 'An external build service keeps no folders.')
     },
-    services: async (as) => objectsOf(await get('/buildServices', as)),
+    services: async (as) => objectList(toPermissionRecord)(await get('/buildServices', as)),
     async start({ parameters, startTime, ...job }, as) {
       const path = `${jobsOf(job)}/${encodeSegments(job.job)}${formatQuery(parameters)}`
       const { status, body } = await send({ method: 'PUT', path, body: Number(startTime) }, as)

@@ -1,6 +1,7 @@
 /** Builds of build servers, as other capabilities use them. */
 import { type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
+import type { PermissionRecord } from '@fairlead/model/rights/permissions.ts'
 import type { Caller } from './caller.ts'
 import type { PortRules } from './rules.ts'
 import type { SecretHolder } from './secrets.ts'
@@ -87,8 +88,8 @@ export interface Builds {
     order: { readonly application: string; readonly archive: Buffer },
     as: Caller,
   ): Promise<string>
-  /** Build servers, with `name` and `permissions`. */
-  services(as: Caller): Promise<JsonObject[]>
+  /** Build servers. */
+  services(as: Caller): Promise<PermissionRecord[]>
   /** @returns the queue item; undefined while an equal order is still in progress */
   start(order: BuildOrder, as: Caller): Promise<string | undefined>
   /** @param build With the number 0 while it is in the queue; one that is over stays as it is */

@@ -9,6 +9,7 @@ import {
   type Reader,
   type ShapeOf,
   shape,
+  withAll,
 } from '@fairlead/base/json/shape.ts'
 import {
   isObject,
@@ -24,13 +25,10 @@ import {
 /** Bytes of entity tags as JSON: of one entity, whose reads return all, and of a submission for several. */
 export const maxTagBytes = { entity: 256 * 1024, bulk: 512 * 1024 } as const
 
-/** `all` is what clients have. */
-function withAll<T extends object>(read: Reader<T>): Reader<T & { readonly all: JsonObject }> {
-  return (value) => ({ ...read(value), all: objectOf(value) })
-}
-
 const text = or(textOf, '')
 const count = or(numberOf, 0)
+
+export const toNamed = shape({ name: textOf })
 
 export interface PlacedName {
   readonly location: string
@@ -178,7 +176,7 @@ const readServerGroup = withAll(
     trafficPercent: numberOf,
     startLimits: shape({ seconds: numberOf, failures: numberOf }),
     /** What it belongs to. */
-    serverGroupManagers: list(shape({ name: textOf })),
+    serverGroupManagers: list(toNamed),
   }),
 )
 

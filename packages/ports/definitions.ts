@@ -1,7 +1,50 @@
 /** What users and tools declare: applications, pipelines and what belongs to them. Documents are as stored, with their secrets. */
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { asGiven, objectList, or, type ShapeOf, shape, withAll } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import type { PermissionRecord } from '@fairlead/model/rights/permissions.ts'
 import type { Caller } from './caller.ts'
 import type { PortRules } from './rules.ts'
+
+function wholeOf(value: unknown): number | undefined {
+  const number = Number(value)
+  return ['number', 'string'].includes(typeof value) &&
+    value !== '' &&
+    Number.isSafeInteger(number) &&
+    number >= 0
+    ? number
+    : undefined
+}
+
+const text = or(textOf, '')
+
+export const toApplication = withAll(
+  shape({
+    name: text,
+    /** How long its executions and tasks are kept. */
+    retention: shape({ days: [wholeOf, 'retentionDays'], kept: wholeOf }),
+    repoType: textOf,
+    repoProjectKey: textOf,
+    repoSlug: textOf,
+    /** As declared: see `declaredEnvironments`. */
+    environments: asGiven,
+    trafficGuards: objectList(
+      shape({
+        enabled: (value: unknown) => value === undefined || isTrue(value),
+        account: text,
+        location: text,
+        stack: text,
+        detail: text,
+      }),
+    ),
+    /** Rules of Kubernetes objects: see `rulesIn` and `OwnRules`. */
+    ignoreDifferences: objectsOf,
+    health: objectsOf,
+  }),
+)
+export type Application = ShapeOf<typeof toApplication>
+
+export const toServiceAccount = shape({ name: text, memberOf: textsOf })
+export type ServiceAccount = ShapeOf<typeof toServiceAccount>
 
 export interface TriggeredBy {
   /** Types of triggers. */
@@ -18,13 +61,13 @@ export interface StoredDefinitions {
   readonly seesInheritedTriggers: boolean
   /** Another text after each change of such documents; undefined where changes cannot be seen. */
   version(of: VersionedKind): string | undefined
-  applications(as: Caller): Promise<JsonObject[]>
-  application(name: string, as: Caller): Promise<JsonObject | undefined>
+  applications(as: Caller): Promise<Application[]>
+  application(name: string, as: Caller): Promise<Application | undefined>
   /** Permissions of applications. */
-  permissions(as: Caller): Promise<JsonObject[]>
+  permissions(as: Caller): Promise<PermissionRecord[]>
   /** The last permissions of applications that were removed. */
-  removedPermissions(as: Caller): Promise<JsonObject[]>
-  serviceAccounts(as: Caller): Promise<JsonObject[]>
+  removedPermissions(as: Caller): Promise<PermissionRecord[]>
+  serviceAccounts(as: Caller): Promise<ServiceAccount[]>
   pipelines(as: Caller): Promise<JsonObject[]>
   /** Pipelines with such a trigger, and perhaps others. */
   triggeredPipelines(wanted: TriggeredBy, as: Caller): Promise<JsonObject[]>

@@ -1,5 +1,7 @@
 /** An event of triggers, with what it has started or why it has started nothing. */
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { readPipeline, readTrigger } from '@fairlead/model/pipelines/definition.ts'
 
 export interface EventRecord {
   /** Default: a new one. */
@@ -38,11 +40,12 @@ export function toOutcome(
   trigger: JsonObject,
   what: { readonly executionId: string; readonly reason?: string } | { readonly reason: string },
 ): TriggerOutcome {
+  const { application = '', id = '', name = '' } = readPipeline(pipeline)
   return {
-    application: textOf(pipeline['application']) ?? '',
-    pipelineId: textOf(pipeline['id']) ?? '',
-    pipeline: textOf(pipeline['name']) ?? '',
-    trigger: textOf(trigger['type']) ?? '',
+    application,
+    pipelineId: id,
+    pipeline: name,
+    trigger: readTrigger(trigger).type ?? '',
     ...what,
   }
 }

@@ -1,6 +1,7 @@
 /** Infrastructure, as other capabilities use it: operations that change it, and what is there. */
 import type { Cause } from '@fairlead/base/causes/cause.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { Account } from '@fairlead/model/environments/accounts.ts'
 import type { Group } from '@fairlead/model/environments/running.ts'
 import type { Caller } from './caller.ts'
 import type {
@@ -48,9 +49,9 @@ export interface Infrastructure {
   refresh(request: RefreshRequest, as: Caller): Promise<void>
   operationNames(as: Caller): Promise<string[]>
 
-  accounts(as: Caller): Promise<JsonObject[]>
+  accounts(as: Caller): Promise<Account[]>
   /** All that run somewhere, also those that the caller may not read. */
-  applications(as: Caller): Promise<JsonObject[]>
+  applicationNames(as: Caller): Promise<string[]>
   /** Clusters of all accounts. */
   clusterNames(application: string, as: Caller): Promise<string[]>
   serverGroups(application: string, as: Caller): Promise<Group[]>
@@ -120,7 +121,7 @@ export interface Infrastructure {
   /** Reads for triggers; undefined: this infrastructure has none. */
   readonly versions: VersionReads | undefined
   /** Accounts of this process, as `accounts` shows them to those who may use all; undefined: they have to be asked for. */
-  accountsAtHand(): JsonObject[] | undefined
+  accountsAtHand(): Account[] | undefined
   /** A provider of this process. */
   provider(id: string): ProviderHandle | undefined
   /** What this process runs with values of secrets at this moment. */

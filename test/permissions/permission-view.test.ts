@@ -1,8 +1,9 @@
 /** Reading a permission view, and which accounts follow from it. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type AccountEntry, allowedAccounts } from '../../packages/model/rights/allowed-accounts.ts'
+import { allowedAccounts } from '../../packages/model/rights/allowed-accounts.ts'
 import { fallbackView, parsePermissionView } from '../../packages/model/rights/permission-view.ts'
+import { toPermissionRecord } from '../../packages/model/rights/permissions.ts'
 import { isGranted } from '../../packages/model/rights/rights.ts'
 
 const view = parsePermissionView(
@@ -47,7 +48,7 @@ test('something that is no view is not taken for one', () => {
     assert.throws(() => parsePermissionView(body, 'alice'))
 })
 
-const accounts: AccountEntry[] = [
+const accounts = [
   { name: 'x' },
   { name: 'y', permissions: { WRITE: ['dev'], READ: [] } },
   { name: 'z', requiredGroupMembership: ['Ops'] },
@@ -55,7 +56,7 @@ const accounts: AccountEntry[] = [
   { name: 'empty', permissions: {} },
   { name: 'blank', permissions: { READ: [], WRITE: [] } },
   { name: 'broken', permissions: 'yes', requiredGroupMembership: 'dev' },
-]
+].map(toPermissionRecord)
 
 test('auth-scenario 226: without permission service, accounts are allowed by roles', () => {
   assert.deepEqual(allowedAccounts('off', accounts, ['DEV']), [

@@ -1,7 +1,9 @@
 /** What the screens say about an object, read from its manifest and its status. */
 
+import { asGiven, maybe, objectList, or, shape } from '@fairlead/base/json/shape.ts'
 import {
   fieldAt,
+  isTrue,
   type JsonObject,
   numberOf,
   objectOf,
@@ -23,14 +25,15 @@ export interface ObjectPlace {
   readonly name: string
 }
 
+const text = or(scalarOf, '')
+const moment = (value: unknown) => timeOf(value)
+
 /** Place in a record of the API, or in the output of a stage. */
-export function placeIn({ account, namespace, region, name }: JsonObject): ObjectPlace {
-  return {
-    account: scalarOf(account) ?? '',
-    location: scalarOf(namespace) ?? scalarOf(region) ?? '',
-    name: scalarOf(name) ?? '',
-  }
-}
+export const placeIn: (record: JsonObject) => ObjectPlace = shape({
+  account: text,
+  location: [text, 'namespace', 'region'],
+  name: text,
+})
 
 /** Names have no case. */
 export function isSameObject(one: ObjectPlace, other: ObjectPlace): boolean {
@@ -70,6 +73,10 @@ const healthPills: Readonly<Record<string, readonly [kind: Status['kind'], word:
   done: ['succeeded', 'done'],
 }
 
+const toPart = shape({ state: asGiven, message: scalarOf })
+const readStatus = shape({ failed: toPart, paused: toPart, stable: toPart, available: toPart })
+const toHealth = shape({ state: text, sentence: scalarOf })
+
 /** The gravest first; one at least. */
 export function pillsOf(view: ManifestView) {
   const unready = conditionsOf(view).find(
@@ -82,17 +89,18 @@ export function pillsOf(view: ManifestView) {
     ...view.status,
     ...(isUnready && { available: { state: false, message: (failing ?? unready).text } }),
   }
+  const read = readStatus(parts)
   const said = sayings.flatMap(([part, wanted, kind, word]) => {
-    const { state, message } = objectOf(fieldAt(parts, part))
-    return state === wanted ? [{ kind, word, message: scalarOf(message) }] : []
+    const { state, message } = read[part]
+    return state === wanted ? [{ kind, word, message }] : []
   })
-  const { state, sentence } = objectOf(view['health'])
-  const known = healthPills[scalarOf(state) ?? '']
+  const { state, sentence } = toHealth(view['health'])
+  const known = healthPills[state]
   const [first, ...others] =
     known === undefined
       ? said
       : [
-          { kind: known[0], word: known[1], message: scalarOf(sentence) },
+          { kind: known[0], word: known[1], message: sentence },
           ...said.filter(({ kind }) => kind === 'warning'),
         ]
   if (first === undefined)
@@ -161,52 +169,67 @@ export interface StateRow {
 const badTypes =
   /^(?:Failed|FailureTarget|ReplicaFailure|DisruptionTarget|.*Pressure|NetworkUnavailable)$/
 
+const toConditions = objectList(
+  shape({
+    name: [text, 'type'],
+    status: or(scalarOf, 'unknown'),
+    reason: scalarOf,
+    message: scalarOf,
+    sinceMs: [moment, 'lastTransitionTime'],
+  }),
+)
+
 export function conditionsOf(view: ManifestView): readonly StateRow[] {
-  return objectsOf(fieldOf(view, 'status.conditions')).map(
-    ({ type, status, reason, message, lastTransitionTime }) => {
-      const name = scalarOf(type) ?? ''
-      const word = scalarOf(status)?.toLowerCase() ?? 'unknown'
+  return toConditions(fieldOf(view, 'status.conditions')).map(
+    ({ name, status, reason, message, sinceMs }) => {
+      const word = status.toLowerCase()
       const kind =
         word === 'unknown'
           ? word
           : (word === 'true') === badTypes.test(name)
             ? 'warning'
             : 'succeeded'
-      return {
-        name,
-        status: { kind, word },
-        text: joined(': ', reason, message),
-        sinceMs: timeOf(lastTransitionTime),
-      }
+      return { name, status: { kind, word }, text: joined(': ', reason, message), sinceMs }
     },
   )
 }
 
-function joined(separator: string, ...texts: readonly unknown[]): string {
-  return texts.flatMap((text) => scalarOf(text) ?? []).join(separator)
+function joined(separator: string, ...texts: readonly (string | undefined)[]): string {
+  return texts.filter(Boolean).join(separator)
 }
+
+const toEvents = objectList(
+  shape({
+    type: asGiven,
+    word: [text, 'reason'],
+    message: scalarOf,
+    count: or(numberOf, 0),
+    sinceMs: [moment, 'lastTimestamp', 'eventTime'],
+    source: shape({ component: scalarOf }),
+    reportingComponent: text,
+  }),
+)
 
 /** Newest first. */
 export function eventsOf({ events }: ManifestView): readonly StateRow[] {
-  const found = objectsOf(events).map((event): StateRow => {
-    const { type, reason, message, count, lastTimestamp, eventTime, reportingComponent } = event
-    const name =
-      scalarOf(fieldAt(event, 'source', 'component')) ?? scalarOf(reportingComponent) ?? ''
-    const text = joined(' ', message, Number(count) > 1 && `(${count} times)`)
-    const status: Status = {
-      kind: type === 'Warning' ? 'warning' : 'succeeded',
-      word: scalarOf(reason) ?? '',
-    }
-    return { name, status, text, sinceMs: timeOf(lastTimestamp) ?? timeOf(eventTime) }
-  })
+  const found = toEvents(events).map(
+    ({ type, word, message, count, sinceMs, source, reportingComponent }): StateRow => ({
+      name: source.component ?? reportingComponent,
+      status: { kind: type === 'Warning' ? 'warning' : 'succeeded', word },
+      text: joined(' ', message, count > 1 ? `(${count} times)` : undefined),
+      sinceMs,
+    }),
+  )
   return found.toSorted((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0))
 }
 
 /** The full name of what manages it, and would take a change back. */
 export function ownerOf(view: ManifestView): string | undefined {
-  const [owner] = objectsOf(fieldOf(view, 'metadata.ownerReferences'))
-  return owner && `${lowerFirst(String(owner['kind']))} ${owner['name']}`
+  const [owner] = toOwners(fieldOf(view, 'metadata.ownerReferences'))
+  return owner && `${lowerFirst(owner.kind)} ${owner.name}`
 }
+
+const toOwners = objectList(shape({ kind: String, name: String }))
 
 export function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1)
@@ -215,39 +238,67 @@ export function lowerFirst(text: string): string {
 /** Containers of its pods or its template, init containers first, in the order of their logs. */
 export function containerSpecsOf(view: ManifestView): readonly JsonObject[] {
   const specs = ['spec.jobTemplate.spec.template.spec', 'spec.template.spec', 'spec'].map((path) =>
-    objectOf(fieldOf(view, path)),
+    toPodSpec(fieldOf(view, path)),
   )
-  const { initContainers, containers } =
-    specs.find((spec) => Array.isArray(spec['containers'])) ?? {}
-  return [...objectsOf(initContainers), ...objectsOf(containers)]
+  const { initContainers, containers = [] } = specs.find((spec) => spec.containers) ?? {
+    initContainers: [],
+  }
+  return [...initContainers, ...containers]
 }
+
+const toPodSpec = shape({ initContainers: objectsOf, containers: maybe(objectsOf) })
 
 /** Containers of a pod, and what became of them. */
 export function containersOf(view: ManifestView): readonly StateRow[] {
   const statuses = ['initContainerStatuses', 'containerStatuses'].flatMap((key) =>
-    objectsOf(fieldOf(view, `status.${key}`)),
+    toStatuses(fieldOf(view, `status.${key}`)),
   )
   return containerSpecsOf(view).map((spec) => {
-    const status = statuses.find(({ name }) => name === spec['name']) ?? {}
-    return { name: scalarOf(spec['name']) ?? '', ...stateOf(status, scalarOf(spec['image']) ?? '') }
+    const { name, image } = toContainer(spec)
+    const status = statuses.find((each) => each.name === name) ?? toStatus({})
+    return { name, ...stateOf(status, image) }
   })
 }
 
-function stateOf(container: JsonObject, image: string) {
-  const row = (kind: Status['kind'], word: string, text: string, since?: unknown) => {
-    return { status: { kind, word }, text, sinceMs: timeOf(since) }
+const toContainer = shape({ name: text, image: text })
+
+const toTerminated = maybe(
+  shape({
+    exitCode: or(numberOf, 0),
+    reason: scalarOf,
+    message: scalarOf,
+    sinceMs: [moment, 'finishedAt'],
+  }),
+)
+
+const toStatus = shape({
+  name: text,
+  ready: isTrue,
+  restartCount: or(numberOf, 0),
+  state: shape({
+    running: maybe(shape({ sinceMs: [moment, 'startedAt'] })),
+    waiting: maybe(shape({ reason: scalarOf, message: scalarOf })),
+    terminated: toTerminated,
+  }),
+  lastState: shape({ terminated: toTerminated }),
+})
+const toStatuses = objectList(toStatus)
+
+function stateOf({ state, lastState, ...container }: ReturnType<typeof toStatus>, image: string) {
+  const row = (kind: Status['kind'], word: string, text: string, sinceMs?: number) => {
+    return { status: { kind, word }, text, sinceMs }
   }
-  const { running, waiting, terminated } = objectOf(container['state'])
-  const last = fieldAt(container, 'lastState', 'terminated')
+  const { running, waiting, terminated } = state
+  const last = lastState.terminated
   const before = last === undefined ? undefined : `The run before ${exitOf(last)}`
   if (terminated !== undefined) {
-    const { exitCode, message, finishedAt } = objectOf(terminated)
-    if (exitCode === 0) return row('succeeded', 'done', image, finishedAt)
-    return row('failed', 'failed', scalarOf(message) ?? `It ${exitOf(terminated)}`, finishedAt)
+    const { exitCode, message, sinceMs } = terminated
+    if (exitCode === 0) return row('succeeded', 'done', image, sinceMs)
+    return row('failed', 'failed', message ?? `It ${exitOf(terminated)}`, sinceMs)
   }
   if (waiting !== undefined) {
-    const { reason, message } = objectOf(waiting)
-    const isFailing = /BackOff|Err|Invalid|CannotRun/.test(scalarOf(reason) ?? '')
+    const { reason, message } = waiting
+    const isFailing = /BackOff|Err|Invalid|CannotRun/.test(reason ?? '')
     return row(
       isFailing ? 'failed' : 'queued',
       'waiting',
@@ -255,19 +306,12 @@ function stateOf(container: JsonObject, image: string) {
     )
   }
   if (running === undefined) return row('queued', 'not started', image)
-  const text =
-    before === undefined ? image : `${before} ${numberOf(container['restartCount']) ?? 0} restarts.`
-  return row(
-    container['ready'] === true ? 'succeeded' : 'running',
-    'running',
-    text,
-    fieldAt(running, 'startedAt'),
-  )
+  const text = before === undefined ? image : `${before} ${container.restartCount} restarts.`
+  return row(container.ready ? 'succeeded' : 'running', 'running', text, running.sinceMs)
 }
 
-function exitOf(terminated: unknown): string {
-  const { exitCode, reason } = objectOf(terminated)
-  return `ended with code ${numberOf(exitCode) ?? 0}${scalarOf(reason) === undefined ? '' : ` (${reason})`}.`
+function exitOf({ exitCode, reason }: NonNullable<ReturnType<typeof toTerminated>>): string {
+  return `ended with code ${exitCode}${reason === undefined ? '' : ` (${reason})`}.`
 }
 
 const annotationsPath = 'metadata.annotations'

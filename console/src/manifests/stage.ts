@@ -1,5 +1,6 @@
 /** Objects that a stage names in its context and outputs, and what its plan changes in them. */
 
+import { asGiven, objectList, or, shape } from '@fairlead/base/json/shape.ts'
 import {
   type JsonObject,
   objectOf,
@@ -11,14 +12,20 @@ import type { Stage } from '../model/execution.ts'
 import { accountIn } from '../model/stage-output.ts'
 import { lowerFirst, type ObjectPlace, placeIn, toFullName } from './object.ts'
 
+const toManifests = objectList(
+  shape({ kind: scalarOf, metadata: shape({ name: scalarOf, namespace: scalarOf }) }),
+)
+
+const toTarget = shape({
+  named: [scalarOf, 'manifestName', 'manifest.name'],
+  location: scalarOf,
+  jobStatus: shape({ pods: objectList(shape({ name: String })), location: scalarOf }),
+})
+
 /** By namespace as the stage lists them, else those that it deployed, else the one that it acts on; and pods of its job. */
 export function objectsOfStage({ context, outputs }: Stage): readonly ObjectPlace[] {
   const account = accountIn(context) ?? ''
-  const place = (name: string, location: unknown) => ({
-    account,
-    location: scalarOf(location) ?? '',
-    name,
-  })
+  const place = (name: string, location = '') => ({ account, location, name })
   const value = (key: string) => outputs[key] ?? context[key]
   const byNamespace = {
     ...objectOf(value('outputs.manifestNamesByNamespace')),
@@ -27,16 +34,13 @@ export function objectsOfStage({ context, outputs }: Stage): readonly ObjectPlac
   const listed = Object.entries(byNamespace).flatMap(([namespace, names]) =>
     textsOf(names).map((name) => place(name, namespace === '_' ? '' : namespace)),
   )
-  const deployed = objectsOf(value('outputs.manifests')).flatMap(({ kind, metadata }) => {
-    const { name, namespace } = objectOf(metadata)
-    return kind && name
-      ? [place(toFullName(lowerFirst(String(kind)), String(name)), namespace)]
-      : []
-  })
-  const named = scalarOf(context['manifestName']) ?? scalarOf(context['manifest.name'])
-  const own = named === undefined ? [] : [place(named, context['location'])]
-  const { pods, location } = objectOf(context['jobStatus'])
-  const ofJob = objectsOf(pods).map(({ name }) => place(toFullName('pod', String(name)), location))
+  const deployed = toManifests(value('outputs.manifests')).flatMap(
+    ({ kind, metadata: { name, namespace } }) =>
+      kind && name ? [place(toFullName(lowerFirst(kind), name), namespace)] : [],
+  )
+  const { named, location: at, jobStatus } = toTarget(context)
+  const own = named === undefined ? [] : [place(named, at)]
+  const ofJob = jobStatus.pods.map(({ name }) => place(toFullName('pod', name), jobStatus.location))
   const found = [...([listed, deployed].find(({ length }) => length > 0) ?? own), ...ofJob]
   return [
     ...new Map(
@@ -56,15 +60,16 @@ const changes = ['create', 'update', 'none', 'error'] as const
 
 /** @param plan As the API or the output of a stage has it. */
 export function toPlan(plan: unknown) {
-  return objectsOf(plan).map((object) => ({
-    ...placeIn(object),
-    change: changes.find((change) => change === object['change']) ?? 'none',
-    fields: objectsOf(object['fields']).map(({ path, change, before, after }) => {
-      return { name: scalarOf(path) ?? '', change, before, after }
-    }),
-    message: scalarOf(object['message']),
-  }))
+  return objectsOf(plan).map((object) => ({ ...placeIn(object), ...readPlanned(object) }))
 }
+
+const readPlanned = shape({
+  change: (value) => changes.find((change) => change === value) ?? 'none',
+  fields: objectList(
+    shape({ name: [or(scalarOf, ''), 'path'], change: asGiven, before: asGiven, after: asGiven }),
+  ),
+  message: scalarOf,
+})
 
 /** The number of the first document that is no manifest, counted from 1; 0 where all are. */
 export function findNoManifest(documents: readonly unknown[]): number {

@@ -1,9 +1,9 @@
 /** A canary analysis as kayenta reports it, for readers: the verdict in a sentence, groups, and what each metric says. */
 
+import { asGiven, list, objectList, or, shape } from '@fairlead/base/json/shape.ts'
 import {
-  fieldAt,
+  isTrue,
   type JsonObject,
-  listOf,
   numberOf,
   objectOf,
   objectsOf,
@@ -23,67 +23,86 @@ const classifications: Readonly<Record<string, Status>> = {
   error: { kind: 'warning', word: 'could not be compared' },
 }
 
-function toMetric({
-  id,
-  name,
-  classification,
-  classificationReason,
-  critical,
-  muted,
-  resultMetadata,
-  ...sides
-}: JsonObject) {
-  const statsOf = (side: string) => objectOf(fieldAt(sides, `${side}Metadata`, 'stats'))
+const toSide = shape({ stats: objectOf })
+
+const readMetric = shape({
+  id: or(scalarOf, ''),
+  name: or(scalarOf, '?'),
+  status: [
+    (classification): Status =>
+      classifications[String(classification).toLowerCase()] ?? {
+        kind: 'unknown',
+        word: String(classification),
+      },
+    'classification',
+  ],
+  // Of the others, it says the same once more.
+  reason: [
+    (text) => scalarOf(text)?.replace(/^.* was classified as (?:High|Low)$/, ''),
+    'classificationReason',
+  ],
+  isCritical: [isTrue, 'critical'],
+  isMuted: [isTrue, 'muted'],
+  resultMetadata: shape({ ratio: numberOf }),
+  controlMetadata: toSide,
+  experimentMetadata: toSide,
+})
+
+function toMetric(given: unknown) {
+  const { resultMetadata, controlMetadata, experimentMetadata, ...metric } = readMetric(given)
   return {
-    id: scalarOf(id) ?? '',
-    name: scalarOf(name) ?? '?',
-    status: classifications[String(classification).toLowerCase()] ?? {
-      kind: 'unknown' as const,
-      word: String(classification),
-    },
-    // Of the others, it says the same once more.
-    reason: scalarOf(classificationReason)?.replace(/^.* was classified as (?:High|Low)$/, ''),
-    isCritical: critical === true,
-    isMuted: muted === true,
+    ...metric,
     /** Mean of the canary by that of the baseline. */
-    ratio: numberOf(objectOf(resultMetadata)['ratio']),
-    stats: { baseline: statsOf('control'), canary: statsOf('experiment') },
+    ratio: resultMetadata.ratio,
+    stats: { baseline: controlMetadata.stats, canary: experimentMetadata.stats },
   }
 }
 
 /** Metrics against the canary first, then those without data. */
 const gravity = ['failed', 'warning', 'unknown', 'succeeded']
 
+const toThresholds = shape({ pass: numberOf, marginal: numberOf })
+
+const readReport = shape({
+  status: scalarOf,
+  complete: isTrue,
+  exception: asGiven,
+  metricSetPairListId: scalarOf,
+  result: shape({
+    judgeResult: shape({
+      score: shape({ score: numberOf, classificationReason: scalarOf }),
+      results: objectList(toMetric),
+      groupScores: objectsOf,
+    }),
+    outlook: shape({ reason: scalarOf }),
+  }),
+  canaryExecutionRequest: shape({ thresholds: toThresholds }),
+  config: shape({ name: scalarOf, classifier: shape({ scoreThresholds: toThresholds }) }),
+})
+
 /** @param answer Of `/v2/canaries/canary/{id}` */
 export function toReport(answer: JsonObject) {
-  const { status, complete, result, exception, canaryExecutionRequest, config } = answer
-  const judged = objectOf(objectOf(result)['judgeResult'])
-  const given = objectOf(objectOf(canaryExecutionRequest)['thresholds'])
-  const usual = objectOf(fieldAt(config, 'classifier', 'scoreThresholds'))
-  const [pass, marginal] = ['pass', 'marginal'].map(
-    (name) => numberOf(given[name]) ?? numberOf(usual[name]),
-  )
-  const { score, classificationReason } = objectOf(judged['score'])
-  const all = objectsOf(judged['results']).map(toMetric)
-  const metrics = all.toSorted(
+  const { status, complete, result, exception, canaryExecutionRequest, ...read } =
+    readReport(answer)
+  const { score, classificationReason } = result.judgeResult.score
+  const given = canaryExecutionRequest.thresholds
+  const usual = read.config.classifier.scoreThresholds
+  const metrics = result.judgeResult.results.toSorted(
     (a, b) => gravity.indexOf(a.status.kind) - gravity.indexOf(b.status.kind),
   )
   const report = {
     metrics,
-    pass,
-    marginal,
-    score: numberOf(score),
-    groups: objectsOf(judged['groupScores']),
+    pass: given.pass ?? usual.pass,
+    marginal: given.marginal ?? usual.marginal,
+    score,
+    groups: result.judgeResult.groupScores,
     /** Why more measurements would change nothing, or could. */
-    outlook: scalarOf(fieldAt(result, 'outlook', 'reason')),
-    failure:
-      complete === true && numberOf(score) === undefined
-        ? (reasonIn(exception) ?? scalarOf(status))
-        : undefined,
-    name: scalarOf(objectOf(config)['name']),
-    measurements: scalarOf(answer['metricSetPairListId']),
+    outlook: result.outlook.reason,
+    failure: complete && score === undefined ? (reasonIn(exception) ?? status) : undefined,
+    name: read.config.name,
+    measurements: read.metricSetPairListId,
   }
-  return { ...report, ...verdictOf(report, scalarOf(classificationReason)) }
+  return { ...report, ...verdictOf(report, classificationReason) }
 }
 
 type Scored = Readonly<Record<'score' | 'pass' | 'marginal', number | undefined>>
@@ -115,35 +134,49 @@ export function scoreStatus({ score, pass = 0, marginal = 0 }: Scored): Status {
   return score > marginal ? { kind: 'warning', word: 'marginal' } : { kind: 'failed', word: 'fail' }
 }
 
+const toInterval = shape({
+  interval: numberOf,
+  canaryScore: numberOf,
+  canaryPipelineExecutionId: scalarOf,
+  exception: asGiven,
+})
+
 /** Judgments that a stage has made, interval by interval, with the id of the analysis of each. */
 export function intervalsOf({ stages }: Execution, { id }: Stage) {
   const parents = new Map(stages.map((stage) => [stage.id, stage.parentStageId]))
   const runs = stages.filter(({ type, parentStageId }) => {
     return type === 'runCanary' && [parentStageId, parents.get(parentStageId ?? '')].includes(id)
   })
-  return runs.map(({ context, status }, at) => ({
-    number: numberOf(context['interval']) ?? at + 1,
-    score: numberOf(context['canaryScore']),
-    analysis: scalarOf(context['canaryPipelineExecutionId']),
-    status: executionStatus(status),
-    failure: reasonIn(context['exception']),
-  }))
+  return runs.map(({ context, status }, at) => {
+    const { interval, canaryScore, canaryPipelineExecutionId, exception } = toInterval(context)
+    return {
+      number: interval ?? at + 1,
+      score: canaryScore,
+      analysis: canaryPipelineExecutionId,
+      status: executionStatus(status),
+      failure: reasonIn(exception),
+    }
+  })
 }
+
+const toScope = shape({
+  fromMs: [or(numberOf, 0), 'startTimeMillis'],
+  stepMs: [or(numberOf, 60_000), 'stepMillis'],
+})
+const toValues = list(or(numberOf, Number.NaN))
+
+const readPair = shape({
+  scopes: shape({ control: toScope, experiment: toScope }),
+  values: shape({ control: toValues, experiment: toValues }),
+})
 
 /** Measurements of baseline and canary; gaps are NaN. @param pair Of `/v2/canaries/metricSetPairList/{id}` */
 export function toSeries(pair: unknown) {
-  const ofSide = (side: string) => {
-    const { startTimeMillis, stepMillis } = objectOf(fieldAt(pair, 'scopes', side))
-    const values = listOf(fieldAt(pair, 'values', side)).map(
-      (value) => numberOf(value) ?? Number.NaN,
-    )
-    return {
-      values,
-      fromMs: numberOf(startTimeMillis) ?? 0,
-      stepMs: numberOf(stepMillis) ?? 60_000,
-    }
+  const { scopes, values } = readPair(pair)
+  return {
+    baseline: { values: values.control, ...scopes.control },
+    canary: { values: values.experiment, ...scopes.experiment },
   }
-  return { baseline: ofSide('control'), canary: ofSide('experiment') }
 }
 
 /** Least, quartiles and most, as a box plot shows them; undefined without values. */

@@ -1,7 +1,8 @@
 /** What the console derives from an execution: order and nesting of stages, what waits, what failed and why. */
 
 import { type Cause, toCause } from '@fairlead/base/causes/cause.ts'
-import { objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import { objectList, shape } from '@fairlead/base/json/shape.ts'
+import { scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import { toReason } from './names.ts'
 import { levelsOf, linksOf } from './stage-links.ts'
@@ -81,7 +82,7 @@ export function hasActive(runs: readonly { readonly status: string }[]): boolean
 }
 
 export function startedBy({ authentication, trigger }: Execution): string | undefined {
-  return scalarOf(objectOf(authentication)['user']) ?? scalarOf(trigger.user)
+  return scalarOf(authentication?.user) ?? scalarOf(trigger.user)
 }
 
 /** Other users whose rights it needs, as they have decided what it does. */
@@ -126,33 +127,36 @@ export function findFailure({ top, inner }: StageTree) {
   return { stage, path, reason, cause, child: scalarOf(stage.context['executionId']) }
 }
 
+const toException = shape({
+  message: scalarOf,
+  details: shape({ errors: textsOf, error: scalarOf, cause: toCause }),
+})
+const toOperations = objectList(shape({ exception: toException }))
+
 /** Why something failed, as the engine says, or the cloud operations behind it. */
 export function reasonIn(exception: unknown, operations?: unknown): string | undefined {
-  const { errors, error } = objectOf(objectOf(exception)['details'])
-  const all = textsOf(errors)
-  const cloud = objectsOf(operations).map((task) =>
-    scalarOf(objectOf(task['exception'])['message']),
-  )
-  const said = all.length > 0 ? all : [scalarOf(error) ?? cloud.find(Boolean) ?? '']
+  const { errors, error } = toException(exception).details
+  const cloud = toOperations(operations).map((task) => task.exception.message)
+  const said = errors.length > 0 ? errors : [error ?? cloud.find(Boolean) ?? '']
   return [...new Set(said.map(toReason))].join(' ') || undefined
 }
 
 /** The line of its output that says why. */
 export function causeOf({ context }: Pick<Stage, 'context'>): Cause | undefined {
-  return toCause(objectOf(objectOf(context['exception'])['details'])['cause'])
+  return toException(context['exception']).details.cause
 }
 
 export function reasonOf(stage: Stage): string | undefined {
   const { exception, 'kato.tasks': operations, judgmentStatus } = stage.context
   const steps = stage.tasks.map(({ taskExceptionDetails }) =>
-    reasonIn(objectOf(taskExceptionDetails)['exception']),
+    reasonIn(taskExceptionDetails?.['exception']),
   )
-  const message = scalarOf(objectOf(exception)['message'])
+  const { message } = toException(exception)
   const said =
     reasonIn(exception, operations) ?? steps.find(Boolean) ?? (message && toReason(message))
   if (said !== undefined || stage.type !== 'manualJudgment' || judgmentStatus !== 'stop')
     return said
-  const by = scalarOf(objectOf(stage.lastModified)['user'])
+  const by = scalarOf(stage.lastModified?.['user'])
   return by === undefined ? 'It was judged with “stop”.' : `${by} judged it with “stop”.`
 }
 

@@ -1,6 +1,9 @@
 /** Load balancers and security groups as their forms edit them, and the jobs that store them. */
 
+import { asGiven, maybe, objectList, or, shape } from '@fairlead/base/json/shape.ts'
 import {
+  definedOf,
+  isTrue,
   type JsonObject,
   numberOf,
   objectOf,
@@ -35,13 +38,8 @@ export const newListener = {
 }
 export const newRule = { source: '', kind: 'network', protocol: 'tcp', startPort: '', endPort: '' }
 
-function toPlace({ name, account, region }: JsonObject) {
-  return {
-    name: scalarOf(name) ?? '',
-    account: scalarOf(account) ?? '',
-    region: scalarOf(region) ?? '',
-  }
-}
+const text = or(scalarOf, '')
+const place = { name: text, account: text, region: text }
 
 /** `HTTP:/health` or `TCP`, and numbers. */
 const usualChecks = {
@@ -52,41 +50,49 @@ const usualChecks = {
   healthyThreshold: '2',
 }
 
-/** @param record A load balancer, whose check is an object, or the fields of a job that stores one. */
-export function toBalancerDraft(record: JsonObject) {
-  const {
-    target: healthCheck,
-    interval: healthInterval,
-    timeout: healthTimeout,
-    ...check
-  } = objectOf(record['healthCheck'])
-  const given: JsonObject = { healthCheck, healthInterval, healthTimeout, ...check }
-  const checks = Object.entries(usualChecks).map(([key, usual]) => [
-    key,
-    scalarOf(record[key]) ?? scalarOf(given[key]) ?? usual,
-  ])
-  const listeners = Array.isArray(record['listeners'])
-    ? objectsOf(record['listeners'])
-    : [newListener]
-  return {
-    ...toPlace(record),
-    ...(Object.fromEntries(checks) as typeof usualChecks),
-    listeners: listeners.map(
-      ({
-        externalProtocol,
-        externalPort,
-        internalProtocol,
-        certificate,
-        sslCertificateId,
-      }: JsonObject) => ({
-        externalProtocol: scalarOf(externalProtocol) ?? 'HTTP',
-        externalPort: scalarOf(externalPort) ?? '',
-        internalProtocol: scalarOf(internalProtocol) ?? 'HTTP',
-        certificate: scalarOf(sslCertificateId) ?? scalarOf(certificate) ?? '',
+const thresholds = { unhealthyThreshold: scalarOf, healthyThreshold: scalarOf }
+const checks = {
+  healthCheck: scalarOf,
+  healthInterval: scalarOf,
+  healthTimeout: scalarOf,
+  ...thresholds,
+}
+const readChecks = shape(checks)
+
+const readBalancer = shape({
+  ...place,
+  check: [
+    shape({
+      healthCheck: [scalarOf, 'target'],
+      healthInterval: [scalarOf, 'interval'],
+      healthTimeout: [scalarOf, 'timeout'],
+      ...thresholds,
+    }),
+    'healthCheck',
+  ],
+  listeners: maybe(
+    objectList(
+      shape({
+        externalProtocol: or(scalarOf, 'HTTP'),
+        externalPort: text,
+        internalProtocol: or(scalarOf, 'HTTP'),
+        certificate: [text, 'sslCertificateId', 'certificate'],
       }),
     ),
-    isInternal: record['isInternal'] === true,
-    securityGroups: textsOf(record['securityGroups']),
+  ),
+  isInternal: isTrue,
+  securityGroups: textsOf,
+})
+
+/** @param record A load balancer, whose check is an object, or the fields of a job that stores one. */
+export function toBalancerDraft(record: JsonObject) {
+  const { check, listeners = [newListener], ...balancer } = readBalancer(record)
+  return {
+    ...balancer,
+    listeners,
+    ...usualChecks,
+    ...definedOf(check),
+    ...definedOf(readChecks(record)),
   }
 }
 
@@ -94,7 +100,7 @@ export function toBalancerDraft(record: JsonObject) {
 function toJob(
   type: string,
   cloudProvider: string,
-  { name, account, region }: ReturnType<typeof toPlace>,
+  { name, account, region }: Omit<Place, 'provider'>,
 ) {
   return { type, cloudProvider, credentials: account, account, region, name: name.trim() }
 }
@@ -121,43 +127,54 @@ export function toBalancerJob(
   }
 }
 
-/** @param record A security group with its place, or the fields of a job that stores one. */
-export function toSecurityGroupDraft(record: JsonObject) {
-  const { description, inboundRules, ipIngress, securityGroupIngress } = record
-  const ofJob = [
-    ...objectsOf(ipIngress).map((rule) =>
-      toRule('network', scalarOf(rule['cidr']), rule['type'], rule),
-    ),
-    ...objectsOf(securityGroupIngress).map((rule) =>
-      toRule('security group', scalarOf(rule['name']), rule['type'], rule),
-    ),
-  ]
-  const rules = ipIngress === undefined ? objectsOf(inboundRules).flatMap(toRules) : ofJob
-  return { ...toPlace(record), description: scalarOf(description) ?? '', rules }
-}
+const protocol = or(scalarOf, 'tcp')
+const ports = { startPort: text, endPort: text }
+const allPorts = { startPort: '', endPort: '' }
 
-function toRule(
-  kind: string,
-  source = '',
-  protocol: unknown,
-  { startPort, endPort }: JsonObject,
-): typeof newRule {
-  const ports = { startPort: scalarOf(startPort) ?? '', endPort: scalarOf(endPort) ?? '' }
-  return { kind, source, protocol: scalarOf(protocol) ?? 'tcp', ...ports }
-}
+const readInbound = shape({
+  protocol,
+  range: shape({ ip: scalarOf, cidr: text }),
+  securityGroup: shape({ name: text }),
+  portRanges: objectList(shape(ports)),
+})
 
 /** A rule has several ranges of ports; the form has a row for each. */
-function toRules({ protocol, range, securityGroup, portRanges }: JsonObject) {
-  const { ip, cidr } = objectOf(range)
-  const isNetwork = scalarOf(ip) !== undefined
-  const source = isNetwork
-    ? `${scalarOf(ip)}${scalarOf(cidr) ?? ''}`
-    : scalarOf(objectOf(securityGroup)['name'])
-  const ranges = objectsOf(portRanges)
-  return (ranges.length === 0 ? [{}] : ranges).map((ports: JsonObject) => {
-    const isAll = numberOf(ports['startPort']) === 0 && numberOf(ports['endPort']) === 65_535
-    return toRule(isNetwork ? 'network' : 'security group', source, protocol, isAll ? {} : ports)
+function toRules(rule: unknown) {
+  const { range, securityGroup, portRanges, ...kept } = readInbound(rule)
+  const source =
+    range.ip === undefined
+      ? { kind: 'security group', source: securityGroup.name }
+      : { kind: 'network', source: `${range.ip}${range.cidr}` }
+  return (portRanges.length === 0 ? [allPorts] : portRanges).map((some) => {
+    const isAll = some.startPort === '0' && some.endPort === '65535'
+    return { ...source, ...kept, ...(isAll ? allPorts : some) }
   })
+}
+
+const toIngress = (kind: string, sourceKey: string) =>
+  objectList(
+    shape({
+      kind: () => kind,
+      source: [text, sourceKey],
+      protocol: [protocol, 'type'],
+      ...ports,
+    }),
+  )
+
+const readGroup = shape({
+  ...place,
+  description: text,
+  inboundRules: objectList(toRules),
+  ipIngress: maybe(toIngress('network', 'cidr')),
+  securityGroupIngress: toIngress('security group', 'name'),
+})
+
+/** @param record A security group with its place, or the fields of a job that stores one. */
+export function toSecurityGroupDraft(record: JsonObject) {
+  const { inboundRules, ipIngress, securityGroupIngress, ...draft } = readGroup(record)
+  const rules: readonly (typeof newRule)[] =
+    ipIngress === undefined ? inboundRules.flat() : [...ipIngress, ...securityGroupIngress]
+  return { ...draft, rules }
 }
 
 export function toSecurityGroupJob(
@@ -186,19 +203,19 @@ export function toSecurityGroupJob(
   }
 }
 
+const toSummaries = objectList(
+  shape({ name: scalarOf, application: scalarOf, moniker: shape({ app: scalarOf }) }),
+)
+
 /** @param byAccount By account, provider and region. */
 export function securityGroupsOf(byAccount: unknown) {
   return Object.entries(objectOf(byAccount)).flatMap(([account, byProvider]) =>
     Object.entries(objectOf(byProvider)).flatMap(([provider, byRegion]) =>
       Object.entries(objectOf(byRegion)).flatMap(([region, groups]) =>
-        objectsOf(groups).flatMap((group) => {
-          const name = scalarOf(group['name'])
+        toSummaries(groups).flatMap(({ name, application, moniker }) => {
           if (name === undefined) return []
           // Providers write no owner to most summaries: names begin with it.
-          const owner =
-            scalarOf(group['application']) ??
-            scalarOf(objectOf(group['moniker'])['app']) ??
-            applicationOf(name)
+          const owner = application ?? moniker.app ?? applicationOf(name)
           return [{ provider, account, region, name, application: owner }]
         }),
       ),
@@ -262,19 +279,27 @@ function splitImage(imageId: string) {
     : { image: imageId.slice(0, at), version: imageId.slice(at + 1) }
 }
 
+const toExpected = objectList(
+  shape({
+    id: asGiven,
+    displayName: scalarOf,
+    matchArtifact: shape({ type: scalarOf, name: asGiven }),
+  }),
+)
+
 /** The image as each artifact that a pipeline expects of its name. */
 export function artifactsFor(
   imageId: string,
   { expectedArtifacts }: Pick<Schemas['Pipeline'], 'expectedArtifacts'>,
 ) {
   const { image, version } = splitImage(imageId)
-  return objectsOf(expectedArtifacts).flatMap(({ id, displayName, matchArtifact }) => {
-    const { type, name = image } = objectOf(matchArtifact)
-    if (name !== image || !scalarOf(type)?.endsWith('/image')) return []
+  return toExpected(expectedArtifacts).flatMap(({ id, displayName, matchArtifact }) => {
+    const { type, name = image } = matchArtifact
+    if (name !== image || !type?.endsWith('/image')) return []
     return [
       {
         id,
-        title: scalarOf(displayName) ?? image,
+        title: displayName ?? image,
         artifact: { type, name, version, reference: imageId },
       },
     ]

@@ -1,6 +1,7 @@
 /** Server groups as the overview of an application shows them. */
 
-import { numberOf, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import { asGiven, objectList, or, shape } from '@fairlead/base/json/shape.ts'
+import { numberOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import { isFullName } from '../manifests/object.ts'
 import { instanceStatus, type Status } from './execution.ts'
@@ -48,17 +49,19 @@ export function countsOf(group: ServerGroup): { readonly total: number; readonly
   }
 }
 
+const readContent = shape({
+  buildInfo: shape({ images: textsOf, package_name: scalarOf, version: scalarOf }),
+  launchConfig: shape({ imageId: scalarOf }),
+  image: shape({ name: scalarOf }),
+})
+
 /** What runs in it: image and version. */
 export function versionOf(group: ServerGroup): string | undefined {
-  const build = objectOf(group.buildInfo)
-  const image = textsOf(build['images'])[0]
-  const [name, version] = [scalarOf(build['package_name']), scalarOf(build['version'])]
-  if (name !== undefined && version !== undefined) return `${name}:${version}`
-  return (
-    image ??
-    scalarOf(objectOf(group.launchConfig)['imageId']) ??
-    scalarOf(objectOf(group.image)['name'])
-  )
+  const { buildInfo, launchConfig, image } = readContent(group)
+  const { images, package_name: name, version } = buildInfo
+  return name !== undefined && version !== undefined
+    ? `${name}:${version}`
+    : (images[0] ?? launchConfig.imageId ?? image.name)
 }
 
 /** `v007` where the name has a number. */
@@ -66,9 +69,11 @@ export function versionIn(name: string): string {
   return /v\d{3,}$/.exec(name)?.[0] ?? name
 }
 
+const toNamed = shape({ name: scalarOf })
+
 export function loadBalancersOf(group: ServerGroup): readonly string[] {
   return (group.loadBalancers ?? []).flatMap(
-    (balancer) => scalarOf(balancer) ?? scalarOf(objectOf(balancer)['name']) ?? [],
+    (balancer) => scalarOf(balancer) ?? toNamed(balancer).name ?? [],
   )
 }
 
@@ -195,11 +200,22 @@ export function sharersOf(group: ServerGroup, all: readonly ServerGroup[]): read
   )
 }
 
+const toChecks = objectList(
+  shape({
+    type: or(scalarOf, ''),
+    state: asGiven,
+    description: scalarOf,
+    message: scalarOf,
+    failedStarts: or(numberOf, 0),
+    loadBalancers: objectList(shape({ healthState: asGiven, description: scalarOf })),
+  }),
+)
+
 /** One that ends again and again before it is ready is no starting one, and a pod that has done its work is not down. */
 export function statusOfInstance({ health, healthState }: Instance): Status {
-  const checks = healthState === 'Up' ? [] : objectsOf(health)
+  const checks = healthState === 'Up' ? [] : toChecks(health)
   const down = checks.filter(({ state }) => state === 'Down')
-  if (checks.some(({ failedStarts }) => (numberOf(failedStarts) ?? 0) > 0))
+  if (checks.some(({ failedStarts }) => failedStarts > 0))
     return { kind: 'failed', word: 'failing to start' }
   const isDone = down.length > 0 && down.every(({ description }) => description === 'Completed')
   return instanceStatus(isDone ? 'Succeeded' : healthState)
@@ -207,40 +223,39 @@ export function statusOfInstance({ health, healthState }: Instance): Status {
 
 /** Why an instance is not up, in the words of its checks. */
 export function healthReason(instance: Instance): string | undefined {
-  const checks = objectsOf(instance.health).filter(
+  const checks = toChecks(instance.health).filter(
     ({ state }) => state !== 'Up' && state !== 'Unknown',
   )
-  for (const check of checks) {
-    const balancer = objectsOf(check['loadBalancers']).find(
-      ({ healthState }) => healthState !== 'Up',
-    )
-    const text =
-      scalarOf(balancer?.['description']) ??
-      scalarOf(check['description']) ??
-      scalarOf(check['message'])
-    if (text !== undefined) return `${toWords(scalarOf(check['type']) ?? '')}: ${text}`
+  for (const { type, description, message, loadBalancers } of checks) {
+    const balancer = loadBalancers.find(({ healthState }) => healthState !== 'Up')
+    const text = balancer?.description ?? description ?? message
+    if (text !== undefined) return `${toWords(type)}: ${text}`
   }
   return undefined
 }
 
-const timeKeys = ['startTime', 'createdAt', 'lastTimestamp', 'firstTimestamp', 'timestamp', 'at']
-const textKeys = ['description', 'message', 'text', 'reason']
+const toEvent = shape({
+  /** Providers write milliseconds, or a date. */
+  atMs: [
+    (value) => (numberOf(value) ?? numberOf(Date.parse(scalarOf(value) ?? ''))) || undefined,
+    'startTime',
+    'createdAt',
+    'lastTimestamp',
+    'firstTimestamp',
+    'timestamp',
+    'at',
+  ],
+  text: [or(scalarOf, ''), 'description', 'message', 'text', 'reason'],
+  cause: scalarOf,
+  state: [scalarOf, 'statusCode', 'status', 'type'],
+})
+const toEventList = objectList(toEvent)
 
 /** What happened to a server group and its instances, as providers write it in different words; newest first. */
 export function toEvents(events: unknown, instances: readonly Instance[] = []) {
   const ofInstances = instances.flatMap((one) =>
-    objectsOf(one['events']).map((event) => ({ event, instance: instanceId(one) })),
+    toEventList(one['events']).map((event) => ({ ...event, instance: instanceId(one) })),
   )
-  const ofGroup = objectsOf(events).map((event) => ({ event, instance: undefined }))
-  const rows = [...ofGroup, ...ofInstances].map(({ event, instance }) => ({
-    /** Providers write milliseconds, or a date. */
-    atMs: timeKeys
-      .map((key) => numberOf(event[key]) ?? numberOf(Date.parse(scalarOf(event[key]) ?? '')))
-      .find(Boolean),
-    text: textKeys.map((key) => scalarOf(event[key])).find((found) => found !== undefined) ?? '',
-    cause: scalarOf(event['cause']),
-    state: scalarOf(event['statusCode']) ?? scalarOf(event['status']) ?? scalarOf(event['type']),
-    instance,
-  }))
-  return rows.toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0))
+  const ofGroup = toEventList(events).map((event) => ({ ...event, instance: undefined }))
+  return [...ofGroup, ...ofInstances].toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0))
 }

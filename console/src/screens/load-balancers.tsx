@@ -1,13 +1,7 @@
 /** Load balancers of an application, or of everything that the reader may see: where they listen, and who receives their traffic. */
 
-import {
-  type JsonObject,
-  numberOf,
-  objectOf,
-  objectsOf,
-  scalarOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { objectList, or, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, numberOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
@@ -163,19 +157,51 @@ function BalancersOf({ provider, screen }: { provider: string; screen: ScreenPro
   )
 }
 
+const text = or(scalarOf, '')
+
+const readSummary = shape({
+  name: text,
+  accounts: objectList(shape({ name: text, regions: objectList(shape({ name: text })) })),
+})
+
 function placesOf(balancer: unknown, provider: string): readonly Place[] {
-  const { name, accounts } = objectOf(balancer)
-  return objectsOf(accounts).flatMap(({ name: account, regions }) =>
-    objectsOf(regions).map(({ name: region }) => {
-      return {
-        provider,
-        account: scalarOf(account) ?? '',
-        region: scalarOf(region) ?? '',
-        name: scalarOf(name) ?? '',
-      }
-    }),
+  const { name, accounts } = readSummary(balancer)
+  return accounts.flatMap(({ name: account, regions }) =>
+    regions.map(({ name: region }) => ({ provider, account, region, name })),
   )
 }
+
+const toInstance = shape({
+  id: text,
+  name: text,
+  isOut: isTrue,
+  health: shape({ state: text, description: text }),
+})
+type Instance = ReturnType<typeof toInstance>
+
+const toGroup = shape({
+  name: text,
+  isDisabled: isTrue,
+  instances: objectList(toInstance),
+  detachedInstances: textsOf,
+})
+type Group = ReturnType<typeof toGroup>
+
+const toListener = shape({
+  externalProtocol: scalarOf,
+  externalPort: scalarOf,
+  internalProtocol: scalarOf,
+  internalPort: scalarOf,
+})
+
+const readBalancer = shape({
+  moniker: shape({ app: scalarOf }),
+  serverGroups: objectList(toGroup),
+  healthCheck: shape({ target: scalarOf, interval: numberOf }),
+  listeners: objectList(toListener),
+  securityGroups: textsOf,
+  problems: textsOf,
+})
 
 function ChosenBalancer({ provider, ...path }: Place) {
   const live = useLive('/loadBalancers/{account}/{region}/{name}', { path, query: { provider } })
@@ -189,11 +215,11 @@ function ChosenBalancer({ provider, ...path }: Place) {
 function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const place = placeOf(balancer)
   const { account, region, provider, name } = place
-  const application = scalarOf(objectOf(balancer.moniker)['app'])
+  const { moniker, serverGroups: groups, healthCheck, ...read } = readBalancer(balancer)
+  const application = moniker.app
   const isOfManifest = useHasManifests(provider)
-  const groups = objectsOf(balancer.serverGroups)
-  const used = groups.flatMap((group) => scalarOf(group['name']) ?? [])
-  const { target, interval } = objectOf(balancer['healthCheck'])
+  const used = groups.map((group) => group.name).filter(Boolean)
+  const { target, interval } = healthCheck
   const menu = application !== undefined && !isOfManifest && (
     <PlaceMenu
       form="loadBalancer"
@@ -221,22 +247,17 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
       facts={[
         ['Account, region', `${account}, ${region}`],
         ['Listeners', listenersText(balancer)],
-        [
-          'Health check',
-          [scalarOf(target), numberOf(interval) && `every ${interval} s`]
-            .filter(Boolean)
-            .join(', '),
-        ],
-        ['Security groups', textsOf(balancer.securityGroups).join(', ')],
-        ['Problems', textsOf(balancer['problems']).join(' ')],
+        ['Health check', [target, interval && `every ${interval} s`].filter(Boolean).join(', ')],
+        ['Security groups', read.securityGroups.join(', ')],
+        ['Problems', read.problems.join(' ')],
       ]}
       record={balancer}
     >
       {groups.length === 0 && <p class="muted">No server group is attached.</p>}
       <div class="who-serves">
         {groups.map((group) => (
-          <Group
-            key={scalarOf(group['name'])}
+          <GroupTraffic
+            key={group.name}
             group={group}
             place={place}
             application={application}
@@ -249,11 +270,11 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
 }
 
 /** What is in service, and what should be: a disabled group takes no traffic on purpose. */
-function serviceOf({ serverGroups }: Balancer): Status {
-  const groups = objectsOf(serverGroups)
-  const instancesOf = (group: JsonObject) => objectsOf(group['instances'])
+function serviceOf(balancer: Balancer): Status {
+  const { serverGroups: groups } = readBalancer(balancer)
+  const instancesOf = ({ instances }: Group) => instances
   const inService = groups.flatMap(instancesOf).filter(isInService).length
-  const expected = groups.filter((group) => group['isDisabled'] !== true).flatMap(instancesOf)
+  const expected = groups.filter(({ isDisabled }) => !isDisabled).flatMap(instancesOf)
   const missing = expected.filter((instance) => !isInService(instance)).length
   if (inService === 0) return { kind: 'warning', word: 'serves nothing' }
   if (missing === 0) return { kind: 'succeeded', word: `${inService} in service` }
@@ -268,14 +289,12 @@ interface PartProps {
   readonly isFixed: boolean
 }
 
-function Group({ group, ...part }: PartProps & { readonly group: JsonObject }) {
+function GroupTraffic({ group, ...part }: PartProps & { readonly group: Group }) {
   const { account, region } = part.place
-  const name = scalarOf(group['name']) ?? ''
-  const isDisabled = group['isDisabled'] === true
+  const { name, isDisabled, instances, detachedInstances } = group
+  const detached = detachedInstances.map((id) => toInstance({ id, isOut: true }))
   // Those of a disabled group take no traffic, all of them.
-  const instances = isDisabled ? [] : objectsOf(group['instances'])
-  const detached = textsOf(group['detachedInstances']).map((id) => ({ id, isOut: true }))
-  const rows = [...instances, ...detached]
+  const rows = [...(isDisabled ? [] : instances), ...detached]
   return (
     <div class="traffic-group">
       <div>
@@ -289,7 +308,7 @@ function Group({ group, ...part }: PartProps & { readonly group: JsonObject }) {
       <ul>
         {!isDisabled && rows.length === 0 && <li class="muted">no instance</li>}
         {rows.map((instance) => (
-          <InstanceRow key={scalarOf(instance['id'])} instance={instance} {...part} />
+          <InstanceRow key={instance.id} instance={instance} {...part} />
         ))}
       </ul>
     </div>
@@ -301,18 +320,16 @@ function InstanceRow({
   place,
   application,
   isFixed,
-}: PartProps & { readonly instance: JsonObject }) {
+}: PartProps & { readonly instance: Instance }) {
   const { account, region } = place
-  const { state, description } = objectOf(instance['health'])
-  const named = scalarOf(instance['name']) ?? ''
-  const id = isFullName(named) ? named : (scalarOf(instance['id']) ?? '')
-  const isOut = instance['isOut'] === true
+  const { isOut, health, name: named } = instance
+  const id = isFullName(named) ? named : instance.id
   // Load balancers say it in words of their own.
   const word = isOut
     ? 'taken out by hand'
-    : state === 'InService'
+    : health.state === 'InService'
       ? 'in service'
-      : instanceStatus(scalarOf(state)).word
+      : instanceStatus(health.state || undefined).word
   return (
     <li>
       <StatusMark
@@ -324,7 +341,7 @@ function InstanceRow({
         text={id}
         max={40}
       />
-      <Name class="grow muted" text={isOut ? word : (scalarOf(description) ?? '')} max={160} />
+      <Name class="grow muted" text={isOut ? word : health.description} max={160} />
       {application !== undefined && !isFixed && (
         <Move id={id} isOut={isOut} place={place} application={application} />
       )}
@@ -384,18 +401,14 @@ function Move({
   )
 }
 
-function isInService(instance: JsonObject): boolean {
-  return ['InService', 'Up', 'healthy'].includes(
-    scalarOf(objectOf(instance['health'])['state']) ?? '',
-  )
+function isInService({ health }: Instance): boolean {
+  return ['InService', 'Up', 'healthy'].includes(health.state)
 }
 
 function listenersText(balancer: Balancer): string {
-  const texts = objectsOf(balancer['listeners']).map((listener) => {
-    const [outside, inside] = ['external', 'internal'].map((side) =>
-      [scalarOf(listener[`${side}Protocol`]), scalarOf(listener[`${side}Port`])]
-        .filter(Boolean)
-        .join(' '),
+  const texts = readBalancer(balancer).listeners.map((listener) => {
+    const [outside, inside] = (['external', 'internal'] as const).map((side) =>
+      [listener[`${side}Protocol`], listener[`${side}Port`]].filter(Boolean).join(' '),
     )
     return inside === '' || inside === outside ? outside : `${outside} → ${inside}`
   })

@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { shape } from '@fairlead/base/json/shape.ts'
-import { objectsOf } from '@fairlead/base/json/values.ts'
+import { objectList, shape } from '@fairlead/base/json/shape.ts'
 import type { EmbeddableService } from '@fairlead/base/services/services.ts'
 import { openDatabase } from '@fairlead/base/storage/database.ts'
 import { createStoredDefinitions } from '@fairlead/engine/definitions/as-port.ts'
@@ -15,6 +14,8 @@ import { createClouddriver } from '@fairlead/external/clouddriver.ts'
 import { openEcho } from '@fairlead/external/echo.ts'
 import { openIgor } from '@fairlead/external/igor.ts'
 import { openOrca } from '@fairlead/external/orca.ts'
+import { toAccount } from '@fairlead/model/environments/accounts.ts'
+import { toPermissionRecord } from '@fairlead/model/rights/permissions.ts'
 import type { Backend } from '@fairlead/ports/backend.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
 import type { CallService } from '@fairlead/ports/service-call.ts'
@@ -90,7 +91,7 @@ function open(
   return { definitions, close, setTime: (ms) => (timeMs = ms) }
 }
 
-const toProvider = shape({ accounts: objectsOf })
+const toProvider = shape({ accounts: objectList(toAccount) })
 
 /** What the configuration says of the embedded services, for findings. */
 function servicesAlone({ backends, upstreams }: Config, call: CallService): Backend[] {
@@ -98,7 +99,7 @@ function servicesAlone({ backends, upstreams }: Config, call: CallService): Back
   const providers = Object.values(backends.infrastructure?.providers ?? {})
   const accounts = providers.flatMap((provider) => toProvider(provider).accounts)
   const servers = Object.entries(backends.buildServers).flatMap(([id, settings]) =>
-    Array.isArray(settings) ? objectsOf(settings) : [{ name: id }],
+    (Array.isArray(settings) ? settings : [{ name: id }]).map(toPermissionRecord),
   )
   const describeUndelivered = (types: readonly string[]) =>
     describeUndeliveredTypes(types, backends.notifications.types)

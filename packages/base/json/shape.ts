@@ -43,6 +43,13 @@ export function shape<const F extends Readonly<Record<string, ShapeField>>>(
   }
 }
 
+/** What the reader gives, with the whole object as it was given. */
+export function withAll<T extends object>(
+  read: Reader<T>,
+): Reader<T & { readonly all: JsonObject }> {
+  return (value) => ({ ...read(value), all: objectOf(value) })
+}
+
 /** The members of a list, each read; none of what is no list. */
 export function list<T>(read: Reader<T>): Reader<T[]> {
   return (value) => listOf(value).map(read)
@@ -51,6 +58,15 @@ export function list<T>(read: Reader<T>): Reader<T[]> {
 /** The objects of a list, each read; everything else in it is left out. */
 export function objectList<T>(read: Reader<T>): Reader<T[]> {
   return (value) => objectsOf(value).map(read)
+}
+
+/** An object's members that are texts. */
+export function textMap(value: unknown): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(objectOf(value)).flatMap(([name, member]) =>
+      typeof member === 'string' && member !== '' ? [[name, member]] : [],
+    ),
+  )
 }
 
 /** What the reader gives, or else the other value. */

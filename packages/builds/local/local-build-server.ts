@@ -90,7 +90,7 @@ export class LocalBuildServer implements BuildServer {
     const { context, uploads } = this.#parts
     try {
       const all = await context.ports.definitions.applications(itself)
-      const names = new Set(all.map(({ name }) => foldName(String(name))))
+      const names = new Set(all.map(({ name }) => foldName(name)))
       await uploads.removeOthers((application) => names.has(application))
     } catch (error) {
       context.log.warn({ err: error }, 'uploads of deleted applications could not be removed')

@@ -303,7 +303,7 @@ async function isImageOf(
   const isCloser = (other: string) =>
     other.length > application.length &&
     `${image}-`.toLowerCase().startsWith(`${other}-`.toLowerCase())
-  return !applications.some((other) => isCloser(String(other['name'])))
+  return !applications.some(({ name }) => isCloser(name))
 }
 
 function toStored({

@@ -28,7 +28,7 @@ interface HostKeys extends z.output<z.ZodObject<typeof hostKeys>> {
 export interface HostSettings {
   readonly name: string
   readonly itemUpperThreshold: number | undefined
-  readonly permissions: Readonly<Record<string, readonly string[]>> | undefined
+  readonly permissions: Readonly<Record<string, string[]>> | undefined
   readonly tls: ServiceTls | undefined
 }
 

@@ -1,22 +1,7 @@
 /** Places of accounts that an app file names. */
-import { list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { manifestProvider, standalone } from '@fairlead/base/settings/standalone.ts'
-
-/** How an account of Kubernetes takes apps: its settings `apps`. */
-const toClusterRules = shape({
-  namespace: or(textOf, 'default'),
-  /** `name` or `namespace/name`; undefined: hosts are those of an Ingress. */
-  gateway: textOf,
-  ingressClass: textOf,
-  tlsSecret: textOf,
-  issuer: textOf,
-  pullSecret: textOf,
-  storageClass: textOf,
-  volumeSize: or(textOf, '10Gi'),
-})
-export type ClusterRules = ShapeOf<typeof toClusterRules>
+import type { Account, ClusterRules } from '@fairlead/model/environments/accounts.ts'
 
 /** Where an environment is. */
 export interface AppPlace {
@@ -28,21 +13,13 @@ export interface AppPlace {
   readonly cluster?: ClusterRules | undefined
 }
 
-const toAccount = shape({
-  name: or(textOf, ''),
-  provider: [or(textOf, ''), 'cloudProvider', 'type'],
-  regions: list(shape({ name: or(textOf, '') })),
-  apps: maybe(toClusterRules),
-})
-
 /**
  * The first region of the account, or its namespace of apps.
  *
- * @param listed As the infrastructure lists them for the caller
+ * @param accounts As the infrastructure lists them for the caller
  * @throws {PortError} 400 when the caller sees no such account, or apps cannot run there
  */
-export function readAccountPlace(listed: readonly JsonObject[], name: string): AppPlace {
-  const accounts = listed.map(toAccount)
+export function readAccountPlace(accounts: readonly Account[], name: string): AppPlace {
   const found = accounts.find((account) => account.name === name)
   if (found === undefined) {
     const names = accounts.map((account) => account.name).join(', ')

@@ -47,7 +47,7 @@ export async function loadPresent(
   return new Map([
     ...(stored === undefined
       ? []
-      : [[keyOf({ kind: 'application', name: application }), stored] as const]),
+      : [[keyOf({ kind: 'application', name: application }), stored.all] as const]),
     ...balancers.map(({ name, all }) => [keyOf({ kind: 'load-balancer', name }), all] as const),
     ...pipelines.map(
       (each) => [keyOf({ kind: 'pipeline', name: String(each['name']) }), each] as const,

@@ -8,8 +8,9 @@ import {
   type ServiceHere,
   usualLimits,
 } from '@fairlead/model/app-file/merge-environment.ts'
+import type { ClusterRules } from '@fairlead/model/environments/accounts.ts'
 import type { Group } from '@fairlead/model/environments/running.ts'
-import type { AppPlace, ClusterRules } from './account-places.ts'
+import type { AppPlace } from './account-places.ts'
 import { canaryOf, clusterOf, commandWords, keptGroups, secretsOf } from './app-environment.ts'
 
 export type ClusterPlace = AppPlace & { readonly cluster: ClusterRules }

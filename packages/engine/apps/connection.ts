@@ -1,9 +1,12 @@
 /** Connection of an app with its repository: a pipeline that a push starts, which deploys what was pushed. */
+
 import { randomBytes } from 'node:crypto'
-import { definedOf, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { appFilePath } from '@fairlead/model/app-file/read-app-file.ts'
 import { appFileSource, isFromAppFile } from '@fairlead/model/app-file/source.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { RevisionOrder } from '../orchestration/app-revisions.ts'
@@ -77,18 +80,21 @@ export function compileConnection(
   return { kind: 'pipeline', name: pushPipelineName, content }
 }
 
+/** Trigger and stage of the pipeline. */
+const toPush = shape({
+  repository: textOf,
+  source: textOf,
+  secret: textOf,
+  artifactAccount: textOf,
+  branch: textOf,
+})
+
 /** Connection in the stored pipeline; undefined: it was not made by one. */
 export function connectionOf(pipeline: JsonObject | undefined): Connection | undefined {
   if (pipeline === undefined || !isFromAppFile(pipeline)) return undefined
-  const [trigger] = objectsOf(pipeline['triggers'])
-  const stage = objectsOf(pipeline['stages']).find(({ type }) => type === stageType)
-  const [repository, source, secret, account] = [
-    'repository',
-    'source',
-    'secret',
-    'artifactAccount',
-  ].map((key) => textOf(trigger?.[key]))
-  const branch = textOf(stage?.['branch'])
+  const { triggers, stages } = readPipeline(pipeline)
+  const { repository, source, secret, artifactAccount: account } = toPush(triggers[0])
+  const { branch } = toPush(stages.find(({ type }) => type === stageType))
   if (!repository || !source || !secret || branch === undefined) return undefined
   return { repository, branch, source, account, secret }
 }

@@ -1,13 +1,8 @@
 /** Databases beside an app: server groups of their own, with a volume, that deployments of the app leave alone. */
+
 import { createHash } from 'node:crypto'
-import {
-  definedOf,
-  type JsonObject,
-  numberOf,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { objectList, or, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, type JsonObject, numberOf, textsOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import {
   databaseLabel,
@@ -123,6 +118,11 @@ export function compileBackups(here: AppHere, place: AppPlace, digest: string): 
     return { kind: 'pipeline', name: pipeline, content }
   })
 }
+
+const toStorage = shape({
+  backups: textsOf,
+  volumes: objectList(shape({ diskUsedPercent: or(numberOf, 0) })),
+})
 
 export class AppDatabases {
   readonly #context: BackendContext
@@ -241,7 +241,7 @@ export class AppDatabases {
         400,
         `${name} is not in the app file any more, so its password is used by no service.`,
       )
-    const accepted = textOf(group.labels[generationLabel])
+    const accepted = group.labels[generationLabel]
     if (accepted === undefined)
       throw new PortError(
         409,
@@ -262,7 +262,7 @@ export class AppDatabases {
     const present = running.find(({ cluster }) => cluster === clusterOf(here, name))
     if (attachment === undefined || present === undefined)
       throw new PortError(404, `${name} does not run in ${here.environment} any more.`)
-    const image = textOf(present.group.labels[imageLabel])
+    const image = present.group.labels[imageLabel]
     const generation = this.#generationOf(here, name)
     const cluster = toCluster(here, { ...attachment, image, generation }, place, portOf(here, name))
     return { type: 'deploy', name: `Take the former password from ${name}`, clusters: [cluster] }
@@ -286,7 +286,7 @@ export class AppDatabases {
       const port = portOf(here, name) ?? 0
       const ofImage = (image: string | undefined) =>
         toServerGroup(here, { ...attachment, image, generation }, place, port)
-      const former = textOf(labelsNow[imageLabel])
+      const former = labelsNow[imageLabel]
       let image = attachment.container === false ? undefined : imageOf(attachment, former)
       if (present === undefined && image === undefined && attachment.container === undefined)
         image = await this.#imageWithoutProgram(attachment, ofImage, as)
@@ -298,7 +298,7 @@ export class AppDatabases {
         place,
         port,
       )
-      if (textOf(labelsNow[digestLabel]) === digestOf(content)) return []
+      if (labelsNow[digestLabel] === digestOf(content)) return []
       const cluster = toCluster(here, { ...attachment, image, generation }, place, port)
       await this.#checkProgram(name, cluster, as)
       // Other programs are about to write into its volume.
@@ -346,7 +346,7 @@ export class AppDatabases {
 
   async #problemsOf(cluster: JsonObject, as: Caller): Promise<readonly string[]> {
     const checked = { createServerGroup: { ...cluster, loadBalancers: [] } }
-    const provider = textOf(cluster['cloudProvider']) ?? ''
+    const provider = String(cluster['cloudProvider'])
     return (await this.#context.ports.infrastructure.preview([checked], provider, as)) ?? []
   }
 
@@ -354,12 +354,12 @@ export class AppDatabases {
     const groups = await this.#context.ports.infrastructure.serverGroups(application, as)
     return groups.flatMap((group) => {
       const { labels, cluster = '', disabled } = group
-      const type = textOf(labels[databaseLabel])
+      const type = labels[databaseLabel]
       if (type === undefined || disabled) return []
       return [
         {
-          environment: textOf(labels[environmentLabel]) ?? '',
-          name: textOf(labels[nameLabel]) ?? '',
+          environment: labels[environmentLabel] ?? '',
+          name: labels[nameLabel] ?? '',
           type,
           cluster,
           group,
@@ -423,13 +423,10 @@ export class AppDatabases {
       { account, region, name },
       as,
     )
-    const volumes = objectsOf(found?.all['volumes'])
+    const { volumes, backups } = toStorage(found?.all)
     return {
-      backups: textsOf(found?.all['backups']),
-      diskUsedPercent: Math.max(
-        0,
-        ...volumes.map(({ diskUsedPercent }) => numberOf(diskUsedPercent) ?? 0),
-      ),
+      backups,
+      diskUsedPercent: Math.max(0, ...volumes.map(({ diskUsedPercent }) => diskUsedPercent)),
     }
   }
 
@@ -497,7 +494,7 @@ export class AppDatabases {
     const { name, environment } = found
     const { to, application } = order
     const place = jobPlace(application, found)
-    const image = textOf(found.group.labels[imageLabel])
+    const image = found.group.labels[imageLabel]
     if (image !== undefined)
       throw new PortError(
         400,

@@ -1,7 +1,9 @@
 /** Runs of apps: deployments, rollbacks, promotions, and restarts for new secrets. */
-import { definedOf, type JsonObject, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
+
+import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import { toAppBuildStage } from '@fairlead/ports/app-builds.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { AppPlace } from './account-places.ts'
@@ -14,7 +16,7 @@ import { isClusterPlace, otherWorkloadStages, removalStages } from './compile-ma
 import type { DatabaseOrder } from './databases.ts'
 import { type AppOrder, type AppPlans, toPlanView } from './plans.ts'
 import { previewOf } from './previews.ts'
-import { appStopStages, servingClusters, withConstraints } from './run-stages.ts'
+import { appStopStages, behind, servingClusters, withConstraints } from './run-stages.ts'
 export interface DeploymentOrder extends AppOrder {
   /** Such as `shop:7-4f7c2d1`, which exists; undefined: one is built of the source. */
   readonly image: string | undefined
@@ -85,10 +87,11 @@ export class AppDeployments {
     }
     const definition = await this.#records.storedPipeline(application, here.environment, as)
     const { image, build } = this.#imageOf(order, here, placeOf(here))
+    const { stages: stored } = readPipeline(definition)
     const deployment = isEjected
-      ? objectsOf(definition['stages'])
+      ? stored
       : [
-          ...withConstraints(after(attachStages, objectsOf(definition['stages'])), {
+          ...withConstraints(after(attachStages, stored), {
             here,
             place: placeOf(here),
             before: beforeOf(app, here, placeOf),
@@ -251,8 +254,8 @@ export class AppDeployments {
         const serving = await this.#servingRun(here, as)
         if (serving === undefined) continue
         const definition = await this.#records.storedPipeline(application, here.environment, as)
-        const stages = objectsOf(definition['stages'])
-          .filter(({ refId }) => refId !== 'release')
+        const stages = readPipeline(definition)
+          .stages.filter(({ refId }) => refId !== 'release')
           .map(withoutRelease)
         const { image, file } = serving
         const message = `New value of the secret ${name}`
@@ -410,11 +413,7 @@ function beforeOf(app: ReadApp, here: AppHere, placeOf: (here: AppHere) => AppPl
 /** Stages with further ones before them. */
 function after(first: readonly JsonObject[], stages: readonly JsonObject[]): JsonObject[] {
   const refIds = first.map(({ refId }) => refId)
-  const behind = (stage: JsonObject) =>
-    textsOf(stage['requisiteStageRefIds']).length > 0
-      ? stage
-      : { ...stage, requisiteStageRefIds: refIds }
-  return [...first, ...stages.map(behind)]
+  return [...first, ...behind(refIds, stages)]
 }
 
 /** Same form as the commits of build services. */

@@ -1,4 +1,5 @@
 /** Stages of one run: what must hold before, the deployment itself, and what is looked at and stopped afterwards. */
+import { shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
 import type { AppPlace } from './account-places.ts'
@@ -24,11 +25,7 @@ export function withConstraints(deployment: readonly JsonObject[], run: StagesOf
   )
   const last = first.at(-1)
   const after = last === undefined ? [] : [String(last['refId'])]
-  const deployed = deployment.map((stage) =>
-    textsOf(stage['requisiteStageRefIds']).length > 0
-      ? stage
-      : { ...stage, requisiteStageRefIds: after },
-  )
+  const deployed = behind(after, deployment)
   const ends = deployed.map(({ refId }) => String(refId))
   const checks = constraints.filter(isAfterwards).map(({ checks: list, rollback }, index) => ({
     refId: `verify-${index + 1}`,
@@ -39,6 +36,18 @@ export function withConstraints(deployment: readonly JsonObject[], run: StagesOf
     rollback,
   }))
   return [...first, ...deployed, ...checks]
+}
+
+const toPlaced = shape({ requisiteStageRefIds: textsOf })
+
+/** Stages of which the first ones require others. */
+export function behind(
+  requisiteStageRefIds: readonly unknown[],
+  stages: readonly JsonObject[],
+): JsonObject[] {
+  return stages.map((stage) =>
+    toPlaced(stage).requisiteStageRefIds.length > 0 ? stage : { ...stage, requisiteStageRefIds },
+  )
 }
 
 function inSequence(stages: readonly JsonObject[]): JsonObject[] {

@@ -1,7 +1,9 @@
 /** Canary configurations: their table, and the operations of kayenta on them. */
+
 import { randomUUID } from 'node:crypto'
 import type { SQLTagStore } from 'node:sqlite'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
 import {
   fieldOf,
   type JsonObject,
@@ -65,18 +67,14 @@ export class Configurations {
   create(body: unknown): string {
     const given = checkBody(StoredConfiguration, body)
     const nowMs = this.#now()
-    const id = textOf(given['id']) ?? randomUUID()
+    const { id = randomUUID(), createdTimestamp = nowMs, ...read } = readConfiguration(given)
     if (this.find(id) !== undefined)
       throw new PortError(
         400,
         `The canary configuration "${id}" exists already. Change it with PUT.`,
       )
-    const createdMs = numberOf(given['createdTimestamp']) ?? nowMs
-    this.#save({
-      ...given,
-      id,
-      ...stamps(createdMs, numberOf(given['updatedTimestamp']) ?? createdMs),
-    })
+    const { updatedTimestamp = createdTimestamp } = read
+    this.#save({ ...given, id, ...stamps(createdTimestamp, updatedTimestamp) })
     return id
   }
 
@@ -88,7 +86,9 @@ export class Configurations {
     if (stored === undefined)
       throw new PortError(400, `There is no canary configuration "${id}". Create it with POST.`)
     const createdMs =
-      numberOf(given['createdTimestamp']) ?? numberOf(stored['createdTimestamp']) ?? this.#now()
+      readConfiguration(given).createdTimestamp ??
+      readConfiguration(stored).createdTimestamp ??
+      this.#now()
     this.#save({ ...given, id, ...stamps(createdMs, this.#now()) })
   }
 
@@ -101,16 +101,15 @@ export class Configurations {
   #save(config: JsonObject): void {
     const id = String(config['id'])
     const name = String(config['name'])
+    const { applications } = readConfiguration(config)
     const folded = foldName(name)
     const taken = this.#sql.all`SELECT document FROM canaries_configurations WHERE name = ${folded}`
       .map(toDocument)
-      .find(
-        (other) => other['id'] !== id && sharesApplication(other, textsOf(config['applications'])),
-      )
+      .find((other) => other['id'] !== id && sharesApplication(other, applications))
     if (taken !== undefined) {
       throw new PortError(
         400,
-        `A canary configuration named "${name}" exists already in ${textsOf(taken['applications']).join(', ')}. Choose another name.`,
+        `A canary configuration named "${name}" exists already in ${readConfiguration(taken).applications.join(', ')}. Choose another name.`,
       )
     }
     this.#sql
@@ -118,9 +117,16 @@ export class Configurations {
   }
 }
 
+const readConfiguration = shape({
+  id: textOf,
+  createdTimestamp: numberOf,
+  updatedTimestamp: numberOf,
+  applications: textsOf,
+})
+
 function sharesApplication(config: JsonObject, applications: readonly string[]): boolean {
   const wanted = new Set(applications.map(foldName))
-  return textsOf(config['applications']).some((name) => wanted.has(foldName(name)))
+  return readConfiguration(config).applications.some((name) => wanted.has(foldName(name)))
 }
 
 function stamps(createdMs: number, updatedMs: number): JsonObject {

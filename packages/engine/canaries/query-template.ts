@@ -1,20 +1,25 @@
 /** Queries with places for the values of a scope: `${scope}`. */
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { MetricError, type MetricQuestion, type MetricScope } from './metric-source.ts'
 
 /** Kayenta stores an inner `${` as `$\{`, so that its own engine leaves it alone. */
 const places = /\$\\?\{([^{}]{0,200})\}/g
 const nameForm = /^[A-Za-z_][A-Za-z0-9_.-]*$/
 
+const toFilters = shape({
+  customFilter: textOf,
+  customInlineTemplate: textOf,
+  customFilterTemplate: textOf,
+})
+
 /** The own text of a query, or that of the named template; undefined without either. @throws {MetricError} */
 export function expandedTemplate({ query, templates, scope }: MetricQuestion): string | undefined {
-  if (textOf(query['customFilter']) !== undefined)
+  const { customFilter, customInlineTemplate, customFilterTemplate: name } = toFilters(query)
+  if (customFilter !== undefined)
     throw new MetricError('"customFilter" is no longer supported: use "customInlineTemplate".')
-  const own = textOf(query['customInlineTemplate'])
-  const name = textOf(query['customFilterTemplate'])
-  if (own === undefined && name === undefined) return undefined
-  const text =
-    own ?? textOf(Object.hasOwn(templates, name ?? '') ? templates[name ?? ''] : undefined)
+  if (customInlineTemplate === undefined && name === undefined) return undefined
+  const text = customInlineTemplate ?? textOf(fieldOf(templates, name ?? ''))
   if (text === undefined)
     throw new MetricError(
       `The configuration has no template "${name}". ${describe(Object.keys(templates))}`,

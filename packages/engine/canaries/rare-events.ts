@@ -1,7 +1,8 @@
 /** Metrics of rare events, which kayenta's rank test does not see rise. @see docs/contracts/canaries.md#rare-events */
+
 import type { DocumentFinding } from '@fairlead/base/findings/document-finding.ts'
-import { fieldAt, isTrue, textOf } from '@fairlead/base/json/values.ts'
 import type { JudgedMetric } from './judge/judge.ts'
+import { canaryOf } from './judge/metric-verdict.ts'
 
 /** Metrics of a configuration that count missing values as 0, and rise unseen where most of them are. */
 export function findRareEvents({
@@ -10,12 +11,10 @@ export function findRareEvents({
   readonly metrics?: readonly JudgedMetric[] | null
 }): DocumentFinding[] {
   return (metrics ?? []).flatMap(({ name, analysisConfigurations }, index) => {
-    const at = (key: string) => fieldAt(analysisConfigurations, 'canary', key)
-    const given = at('rareEvents') ?? undefined
-    const isCompared = isTrue(given ?? at('critical'))
-    if (isCompared || isTrue(at('muted')) || textOf(at('nanStrategy')) !== 'replace') return []
+    const { rareEvents, critical, muted, gaps } = canaryOf(analysisConfigurations)
+    if ((rareEvents ?? critical) || muted || gaps !== 'replace') return []
     // Who writes false for a metric that decides nothing knows why.
-    if (given !== undefined && !isTrue(at('critical'))) return []
+    if (rareEvents !== undefined && !critical) return []
     const place = `metrics[${index}].analysisConfigurations.canary`
     return [
       {

@@ -5,8 +5,14 @@ import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { ownNames } from '@fairlead/base/services/services.ts'
 import { type DocumentStore, parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
+import { toPermissionRecord } from '@fairlead/model/rights/permissions.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import type { StoredDefinitions, VersionedKind } from '@fairlead/ports/definitions.ts'
+import {
+  type StoredDefinitions,
+  toApplication,
+  toServiceAccount,
+  type VersionedKind,
+} from '@fairlead/ports/definitions.ts'
 import {
   createApplication,
   listApplications,
@@ -74,14 +80,14 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
     name: ownNames.front50,
     seesInheritedTriggers: true,
     version: (kind) => versions[kind].map((store) => store.version()).join('-'),
-    applications: async () => parseInTurns(await listApplications(definitions)),
+    applications: async () => readInTurns(await listApplications(definitions), toApplication),
     async application(name) {
       const found = applications.get(foldName(name))
-      return found && withPermissions(definitions, found)
+      return found && toApplication(withPermissions(definitions, found))
     },
-    permissions: async () => parseInTurns(await listPermissions(definitions)),
-    removedPermissions: async () => removedRestrictions(definitions),
-    serviceAccounts: async () => serviceAccounts.all(),
+    permissions: async () => readInTurns(await listPermissions(definitions), toPermissionRecord),
+    removedPermissions: async () => removedRestrictions(definitions).map(toPermissionRecord),
+    serviceAccounts: async () => serviceAccounts.all().map(toServiceAccount),
     pipelines: () => allOf(pipelines),
     triggeredPipelines: (wanted) => triggeredPipelines(definitions, wanted),
     notifyingPipelines: (isWanted) => readThose(definitions, keysOfNotifying(pipelines, isWanted)),
@@ -172,8 +178,12 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
 /** Snapshots that are searched for one by its time. */
 const mostSnapshots = 1000
 
+function readInTurns<T>(texts: readonly string[], read: (document: JsonObject) => T): Promise<T[]> {
+  return flatMapInTurns(texts, (text) => [read(parseDocument(text))])
+}
+
 function parseInTurns(texts: readonly string[]): Promise<JsonObject[]> {
-  return flatMapInTurns(texts, (text) => [parseDocument(text)])
+  return readInTurns(texts, (document) => document)
 }
 
 async function allOf(store: DocumentStore): Promise<JsonObject[]> {

@@ -16,7 +16,7 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import type { DocumentStore } from '@fairlead/base/stores/document-store.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
-import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
+import { readPipeline, readTrigger } from '@fairlead/model/pipelines/definition.ts'
 import { isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import { type Access, checkOnApplication, describeMissing } from '@fairlead/ports/access.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
@@ -68,8 +68,7 @@ function runAsUsers(body: unknown, triggersOf: TriggersOf): string[] {
 }
 
 function runAsUsersOf(triggers: readonly JsonObject[]): string[] {
-  const names = triggers.map((trigger) => trigger['runAsUser'])
-  return names.filter((name) => typeof name === 'string').flatMap((name) => name.trim() || [])
+  return triggers.flatMap((trigger) => readTrigger(trigger).runAsUser?.trim() || [])
 }
 
 /** @throws {PortError} 403 */
@@ -147,7 +146,7 @@ function checkServiceAccount(access: Access, name: string): void {
 /** Instances inherit triggers, and with them the service accounts that these run as. @throws {PortError} 403 */
 export function checkTemplateTriggers({ access }: Writer, template: JsonObject): void {
   if (access === undefined) return
-  for (const name of runAsUsersOf(objectsOf(pipelineOf(template)['triggers'])))
+  for (const name of runAsUsersOf(readPipeline(pipelineOf(template)).triggers))
     checkServiceAccount(access, name)
 }
 

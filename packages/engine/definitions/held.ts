@@ -4,8 +4,10 @@
  *
  * @see docs/contracts/definitions.md#held-parts
  */
-import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import { isCheckedLater } from '@fairlead/model/rights/privileged-stages.ts'
 import type { HeldPart } from '@fairlead/ports/definitions.ts'
 import { contentOf } from '@fairlead/ports/rights/automatic-user.ts'
@@ -30,7 +32,7 @@ export function noteHeld(
   if (access === undefined) return
   const stages = held.of(id).filter(({ account }) => account === undefined)
   const isSame = before !== undefined && contentOf(before) === contentOf(saved)
-  const isVouched = access.isAdmin || !objectsOf(saved['stages']).some(isCheckedLater)
+  const isVouched = access.isAdmin || !readPipeline(saved).stages.some(isCheckedLater)
   held.replace(id, [
     ...heldAccounts(writer, serviceAccounts, saved).map((account) => ({ account, user })),
     ...(isSame ? stages : isVouched ? [] : [{ account: undefined, user }]),

@@ -1,5 +1,6 @@
 /** Marks of stored pipelines and templates: what their triggers wait for, the template of an instance, and what it notifies by. */
-import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import {
   type DocumentMarks,
@@ -9,6 +10,7 @@ import {
 } from '@fairlead/base/stores/document-store.ts'
 import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { templateOf } from '@fairlead/model/pipeline-templates/references.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import { isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import type { TriggeredBy } from '@fairlead/ports/definitions.ts'
 import { triggerKinds } from '../events/kinds/all.ts'
@@ -22,7 +24,7 @@ export const pipelineMarks: DocumentMarks = {
   of(pipeline) {
     const template = templateOf(pipeline)
     return [
-      ...objectsOf(pipeline['triggers']).flatMap(triggerMarks),
+      ...readPipeline(pipeline).triggers.flatMap(triggerMarks),
       ...(template === undefined ? [] : [templateMark(template)]),
       ...typesOfDefinition(pipeline).map(notificationMark),
     ]
@@ -31,7 +33,7 @@ export const pipelineMarks: DocumentMarks = {
 
 export const templateMarks: DocumentMarks = {
   rule,
-  of: (template) => objectsOf(pipelineOf(template)['triggers']).flatMap(triggerMarks),
+  of: (template) => readPipeline(pipelineOf(template)).triggers.flatMap(triggerMarks),
 }
 
 /** Keys of the pipelines that may have such a trigger, of their own or inherited. */

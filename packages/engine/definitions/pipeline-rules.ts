@@ -3,13 +3,15 @@
  *
  * @see docs/contracts/definitions.md#rules-of-a-save
  */
+
 import { randomUUID } from 'node:crypto'
 import { formatJson } from '@fairlead/base/json/json.ts'
-import { isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
+import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import type { PortError } from '@fairlead/base/port-error.ts'
 import type { DocumentStore } from '@fairlead/base/stores/document-store.ts'
 import { templateOf } from '@fairlead/model/pipeline-templates/references.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import { checkBody, optionalFlagField } from '@fairlead/ports/requests/check-body.ts'
 import { z } from 'zod'
 import { describeBatch, describeExcess, describeLongList, describeOversize } from '../limits.ts'
@@ -133,7 +135,7 @@ export function withStoredSecrets(store: DocumentStore, body: PipelineBody): Pip
 /** @throws {PortError} 400 when the engine would refuse to run it for its size. */
 export function checkBounds(definitions: Definitions, definition: JsonObject): void {
   const limits = definitions.context.settings.limits
-  refuseExcess(describeExcess(objectsOf(definition['stages']), limits))
+  refuseExcess(describeExcess(readPipeline(definition).stages, limits))
   checkLists(definitions, 'pipeline', definition)
   refuseExcess(describeOversize('The definition', definition, limits.bytes))
 }
@@ -262,7 +264,7 @@ function wasOnlySwitched(
     return false
   return later.every((version, index) => {
     const before = later[index - 1] ?? base
-    const isSwitch = isTrue(version['disabled']) !== isTrue(before['disabled'])
+    const isSwitch = readPipeline(version).isDisabled !== readPipeline(before).isDisabled
     return (
       isSwitch &&
       version['lastModifiedBy'] === user &&

@@ -1,9 +1,11 @@
 /** Routes of pipelines: lists, single reads, saves, renames and the order within an application. */
+
 import { setImmediate } from 'node:timers/promises'
 import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import type { BatchReport, TriggeredBy } from '@fairlead/ports/definitions.ts'
 import {
   pathValue,
@@ -208,7 +210,7 @@ interface TriggerFilter {
 }
 
 function isEnabled(pipeline: JsonObject): boolean {
-  return !isTrue(pipeline['disabled'])
+  return !readPipeline(pipeline).isDisabled
 }
 
 function isFiltering(filter: TriggerFilter): boolean {

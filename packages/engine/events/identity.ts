@@ -1,5 +1,7 @@
 /** The user of a run that was not started by hand. docs/contracts/events.md#user-of-a-run. */
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { readPipeline, readTrigger } from '@fairlead/model/pipelines/definition.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { loadAccess } from '@fairlead/ports/rights/access.ts'
@@ -27,12 +29,12 @@ export async function toIdentity(
   trigger: JsonObject,
 ): Promise<TriggerIdentity> {
   const runAsUser =
-    context.settings.authorization === true ? textOf(trigger['runAsUser'])?.trim() : undefined
+    context.settings.authorization === true ? readTrigger(trigger).runAsUser?.trim() : undefined
   const user = runAsUser || (await automaticUserOf(context, pipeline))
   const access = await load(context, user)
   const identity: Record<string, string> = {
     'x-spinnaker-user': user,
-    'x-spinnaker-application': textOf(pipeline['application']) ?? '',
+    'x-spinnaker-application': readPipeline(pipeline).application ?? '',
   }
   if (access.accounts.length > 0) identity['x-spinnaker-accounts'] = access.accounts.join(',')
   const isHeld = isTriggerHeld(context.ports.definitions, pipeline, runAsUser)
@@ -46,7 +48,7 @@ export function describeForbiddenStart(
 ): string | undefined {
   if (isHeld)
     return `The trigger is held back: the user who saved it could not use the service account "${user}". A user who may releases it.`
-  const application = textOf(pipeline['application']) ?? ''
+  const { application = '' } = readPipeline(pipeline)
   if (access.mayOnApplication(application, 'EXECUTE')) return undefined
   return `The user "${user}" may not execute pipelines of ${application}. Set a user of the trigger who may, or grant it.`
 }

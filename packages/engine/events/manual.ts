@@ -1,7 +1,9 @@
 /** Manual starts: a request for one pipeline, by name or id. */
+
 import { or, shape } from '@fairlead/base/json/shape.ts'
-import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { isExecutionId } from '@fairlead/base/storage/ulid.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import { describeParameterProblem } from '@fairlead/model/stage-types/check-parameters.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
@@ -84,7 +86,7 @@ function findProblem(
   nameOrId: string,
 ): string | undefined {
   if (pipeline === undefined) return `The application ${application} has no pipeline "${nameOrId}".`
-  return isTrue(pipeline['disabled'])
+  return readPipeline(pipeline).isDisabled
     ? `The pipeline "${pipeline['name']}" is disabled. Enable it to start it.`
     : undefined
 }

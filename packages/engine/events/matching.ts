@@ -1,7 +1,9 @@
 /** Choice of the pipelines that an event starts. @see docs/contracts/events.md#from-event-to-start, steps 1 to 6 */
+
 import { formatJson } from '@fairlead/base/json/json.ts'
-import { isTrue, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { readTrigger } from '@fairlead/model/pipelines/definition.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself, toCaller } from '@fairlead/ports/caller.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
@@ -102,8 +104,8 @@ class PipelineMatcher {
     const { kind, pipeline, means } = this.#candidates
     const { event, artifacts } = this.#arrival
     const { definition } = pipeline
-    if (isTrue(definition['disabled'])) return 'The pipeline is disabled.'
-    if (!isTrue(defined['enabled'])) return 'The trigger is disabled.'
+    if (pipeline.isDisabled) return 'The pipeline is disabled.'
+    if (!readTrigger(defined).isEnabled) return 'The trigger is disabled.'
     const refusal = await this.#refusalOf(defined)
     if (refusal !== undefined) return refusal
     const starter = await toIdentity(requireAccess, this.#context, definition, defined)
@@ -131,9 +133,9 @@ class PipelineMatcher {
    */
   async #refusalOf(defined: JsonObject): Promise<string | undefined> {
     const { kind, pipeline } = this.#candidates
-    const { application, name } = pipeline.definition
+    const { application, name } = pipeline
     const use = {
-      application: textOf(application),
+      application,
       user: 'triggers',
       place: `trigger of pipeline ${application}/${name}`,
     }
@@ -154,7 +156,7 @@ class PipelineMatcher {
    * @see docs/contracts/events.md#expected-artifacts
    */
   #describeMissing(trigger: JsonObject): string | undefined {
-    const ids = textsOf(trigger['expectedArtifactIds'])
+    const { expectedArtifactIds: ids } = readTrigger(trigger)
     if (ids.length === 0) return undefined
     const expected = this.#candidates.pipeline.expectedArtifacts.filter(
       ({ id }) => typeof id === 'string' && ids.includes(id),

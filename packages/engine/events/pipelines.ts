@@ -1,6 +1,8 @@
 /** Current pipeline definitions from the definition store. */
-import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { isPassing, PortError } from '@fairlead/base/port-error.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import { anonymous, type Caller, toCaller } from '@fairlead/ports/caller.ts'
 import type { StoredDefinitions, TriggeredBy } from '@fairlead/ports/definitions.ts'
 import {
@@ -25,7 +27,9 @@ export async function loadPipeline(
 ): Promise<JsonObject | undefined> {
   const listed = (await definitions.pipelinesOf(application, caller).catch(refuseEvent))
     .filter((pipeline) => pipeline['application'] === application)
-    .sort((one, other) => Number(isTrue(one['disabled'])) - Number(isTrue(other['disabled'])))
+    .sort(
+      (one, other) => Number(readPipeline(one).isDisabled) - Number(readPipeline(other).isDisabled),
+    )
   const found =
     listed.find((pipeline) => pipeline['id'] === nameOrId) ??
     listed.find((pipeline) => pipeline['name'] === nameOrId)
@@ -45,7 +49,7 @@ export async function loadTriggeredPipelines(
 ): Promise<EffectivePipeline[]> {
   const { disabled = [], enabled = [] } = Object.groupBy(
     await definitions.triggeredPipelines(wanted, asAnonymous).catch(refuseEvent),
-    (each) => (isTrue(each['disabled']) ? 'disabled' : 'enabled'),
+    (each) => (readPipeline(each).isDisabled ? 'disabled' : 'enabled'),
   )
   const effective = await pipelines.complete(enabled).catch((error: unknown) => {
     throw notAccepted(503, (error as Error).message)

@@ -4,7 +4,7 @@
  * @see docs/contracts/events.md#quiet-period
  */
 
-import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import {
   off,
   type SettingsOf,
@@ -13,6 +13,7 @@ import {
   settings,
   texts,
 } from '@fairlead/base/settings/setting.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import { z } from 'zod'
 import type { Start } from './start.ts'
@@ -74,7 +75,7 @@ export function describeQuiet(
   const type = String(trigger['type'])
   const drops =
     isQuiet(quietPeriod, now()) &&
-    isTrue(pipeline['respectQuietPeriod']) &&
+    readPipeline(pipeline).respectsQuietPeriod &&
     quietPeriod.triggerTypes.includes(type.toLowerCase())
   if (!drops) return undefined
   log.info({ pipeline: pipeline['id'], trigger: type }, 'the quiet period drops a start')

@@ -2,6 +2,7 @@
  * Starts of pipelines: stored before the response, then sent until the orchestrator accepts them. A start that fails for good
  * leaves a failed execution with the reason.
  */
+
 import type { StatementSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { BackOff } from '@fairlead/base/concurrency/back-off.ts'
@@ -11,6 +12,7 @@ import { isPassing, PortError } from '@fairlead/base/port-error.ts'
 import { SharedPartStore, sharedPartsMigration } from '@fairlead/base/storage/shared-parts.ts'
 import { createUlid, isExecutionId } from '@fairlead/base/storage/ulid.ts'
 import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
 import { type Arrival, readArrival } from '../pipelines/arrivals.ts'
@@ -274,11 +276,12 @@ function toDefinition(
   { pipeline, trigger: { notifications, artifacts, ...trigger } }: Start,
   arrival: Arrival,
 ): JsonObject {
+  const read = readPipeline(pipeline)
   return {
     ...pipeline,
     executionId,
-    notifications: [...objectsOf(pipeline['notifications']), ...objectsOf(notifications)],
-    expectedArtifacts: objectsOf(pipeline['expectedArtifacts']),
+    notifications: [...read.notifications, ...objectsOf(notifications)],
+    expectedArtifacts: read.expectedArtifacts,
     receivedArtifacts: arrival.artifacts,
     trigger: {
       ...trigger,

@@ -1,6 +1,5 @@
 /** Delivery of notifications: at least once, with back-off, a few at a time and one for each recipient. */
 import { backOffMs } from '@fairlead/base/concurrency/back-off.ts'
-import { objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { createOutsideCalls } from '@fairlead/base/outside/call-outside.ts'
 import type { OutsideAccount } from '@fairlead/base/outside/outside-account.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
@@ -289,9 +288,10 @@ function toTools({ settings, ports }: BackendContext, timeoutMs: number): Channe
           'The definition store cannot be asked which repository the application declares.',
         )
       })
-      const { repoType, repoProjectKey, repoSlug } = objectOf(declared)
-      if (textOf(repoProjectKey) === undefined || textOf(repoSlug) === undefined) return undefined
-      return { name: `${repoProjectKey}/${repoSlug}`, host: textOf(repoType) }
+      const { repoType: host, repoProjectKey: project, repoSlug: slug } = declared ?? {}
+      return project === undefined || slug === undefined
+        ? undefined
+        : { name: `${project}/${slug}`, host }
     },
   }
 }

@@ -4,10 +4,11 @@
  * @see docs/contracts/orchestration.md#dependent-pipelines
  */
 
-import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { joinUsers } from '@fairlead/base/names/acting-users.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { readTrigger } from '@fairlead/model/pipelines/definition.ts'
 import { anonymous, toCaller } from '@fairlead/ports/caller.ts'
 import { type EventRecord, type TriggerOutcome, toOutcome } from '@fairlead/ports/event-record.ts'
 import type { EffectivePipeline } from '../pipelines/effective-pipelines.ts'
@@ -207,14 +208,14 @@ async function starterOf(
 }
 
 function matchingTriggers(
-  { definition, triggers }: EffectivePipeline,
+  { isDisabled, triggers }: EffectivePipeline,
   parent: Execution,
   word: string,
 ): JsonObject[] {
-  if (isTrue(definition['disabled'])) return []
+  if (isDisabled) return []
   return triggers.filter(
     (trigger) =>
-      isTrue(trigger['enabled']) &&
+      readTrigger(trigger).isEnabled &&
       trigger['type'] === 'pipeline' &&
       trigger['pipeline'] === parent.pipelineConfigId &&
       Array.isArray(trigger['status']) &&

@@ -1,25 +1,17 @@
-/** Resources with permissions: applications, accounts, build services and service accounts. */
-import { shape } from '@fairlead/base/json/shape.ts'
-import { isObject, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { ownAccounts, readers } from '@fairlead/model/rights/built-in-roles.ts'
+import type { PermissionRecord } from '@fairlead/model/rights/permissions.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
+import type { StoredDefinitions } from '@fairlead/ports/definitions.ts'
+
 import type { Ports } from '@fairlead/ports/ports.ts'
 import { permissionsByRule } from './application-rules.ts'
 import { addPermissions, type RolesByAuthorization, toPermissions } from './authorizations.ts'
 import { toRoleNames } from './roles.ts'
 import { areRolesBuiltIn, type PermissionServiceSettings } from './settings.ts'
-
-const permissionsOf = (value: unknown) => (isObject(value) ? value : undefined)
-const toServiceAccount = shape({ name: textOf, memberOf: textsOf })
-const toDeclared = shape({
-  name: textOf,
-  permissions: permissionsOf,
-  requiredGroupMembership: textsOf,
-})
 
 export interface Resource {
   name: string
@@ -73,10 +65,11 @@ export async function loadResources(
 export async function loadListedServiceAccounts(
   context: BackendContext,
 ): Promise<ServiceAccount[]> {
-  return (await loadNeeded(context, 'serviceAccounts')).flatMap((account) => {
-    const { name, memberOf } = toServiceAccount(account)
-    return name === undefined ? [] : [{ name, memberOf: toRoleNames(memberOf) }]
-  })
+  return (
+    await loadNeeded(context, 'serviceAccounts', (stored) => stored.serviceAccounts(itself))
+  ).flatMap(({ name, memberOf }) =>
+    name === '' ? [] : [{ name, memberOf: toRoleNames(memberOf) }],
+  )
 }
 
 /**
@@ -92,11 +85,11 @@ async function loadApplications(
   const areBuiltIn = areRolesBuiltIn(settings, context.isNewData)
   const matters = !allowsUnknown || areBuiltIn || settings.applicationRules.rules.length > 0
   const [removed, restricted, defined, running] = await Promise.all([
-    loadNeeded(context, 'removedPermissions'),
-    loadNeeded(context, 'permissions'),
-    matters ? loadNeeded(context, 'applications') : [],
+    loadNeeded(context, 'removedPermissions', (stored) => stored.removedPermissions(itself)),
+    loadNeeded(context, 'permissions', (stored) => stored.permissions(itself)),
+    matters ? loadNeeded(context, 'applications', (stored) => stored.applications(itself)) : [],
     matters
-      ? loadOptional(context, ({ infrastructure }) => infrastructure.applications(itself))
+      ? loadOptional(context, ({ infrastructure }) => infrastructure.applicationNames(itself))
       : [],
   ])
   const byName = new Map<string, Resource>()
@@ -106,8 +99,10 @@ async function loadApplications(
   )) {
     byName.set(foldName(name), { name, permissions: settings.applicationsOwn ? permissions : {} })
   }
-  for (const { name } of await flatMapInTurns([...defined, ...(running ?? [])], toResource)) {
-    if (!byName.has(foldName(name))) byName.set(foldName(name), { name, permissions: {} })
+  const others = [...defined.map(({ name }) => name), ...(running ?? [])]
+  for (const name of await flatMapInTurns(others, (other) => [other])) {
+    if (name !== '' && !byName.has(foldName(name)))
+      byName.set(foldName(name), { name, permissions: {} })
   }
   return {
     applications: await flatMapInTurns([...byName.values()], (application) => {
@@ -140,12 +135,13 @@ function withRules(
 }
 
 /** @throws {PortError} 503 */
-async function loadNeeded(
+async function loadNeeded<T>(
   { ports, log }: BackendContext,
-  what: 'applications' | 'permissions' | 'removedPermissions' | 'serviceAccounts',
-): Promise<JsonObject[]> {
+  what: string,
+  read: (definitions: StoredDefinitions) => Promise<T[]>,
+): Promise<T[]> {
   try {
-    return await ports.definitions[what](itself)
+    return await read(ports.definitions)
   } catch (error) {
     log.warn(
       { err: error, what },
@@ -156,19 +152,22 @@ async function loadNeeded(
 }
 
 /** What is not listed is not allowed, so a service that does not answer (undefined) costs rights and never gives any. */
-async function loadOptional(
+async function loadOptional<T>(
   { ports, log }: BackendContext,
-  read: (ports: Ports) => Promise<JsonObject[]>,
-): Promise<JsonObject[] | undefined> {
+  read: (ports: Ports) => Promise<T[]>,
+): Promise<T[] | undefined> {
   return read(ports).catch((error: unknown) => {
     log.warn({ err: error }, 'a service does not answer a question about permissions')
     return undefined
   })
 }
 
-function toResource(declared: JsonObject): Resource[] {
-  const { name, permissions, requiredGroupMembership: legacy } = toDeclared(declared)
-  return name === undefined
+function toResource({
+  name,
+  permissions,
+  requiredGroupMembership: legacy,
+}: PermissionRecord): Resource[] {
+  return name === ''
     ? []
     : [{ name, permissions: toPermissions(permissions ?? { READ: legacy, WRITE: legacy }) }]
 }

@@ -1,4 +1,5 @@
 /** What the trigger of a start refers to: a build with its artifacts, and packages of registries. */
+import { asGiven, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
@@ -32,15 +33,22 @@ export async function readArrival(
   return { artifacts: [...given, ...build.artifacts], fields, problems }
 }
 
+const toPackage = shape({ location: textOf, name: textOf, version: textOf })
+
+const toBuildTrigger = shape({
+  master: textOf,
+  job: textOf,
+  buildNumber: asGiven,
+  propertyFile: textOf,
+})
+
 /** Artifacts that name a registry's package are replaced by what the registry knows of it; they stay as given when it knows nothing. */
 async function completeArtifacts(
   builds: Builds,
   artifacts: readonly JsonObject[],
 ): Promise<JsonObject[]> {
   return callInTurns(artifacts, async (artifact) => {
-    const [location, name, version] = ['location', 'name', 'version'].map((key) =>
-      textOf(artifact[key]),
-    )
+    const { location, name, version } = toPackage(artifact)
     if (location === undefined || name === undefined || version === undefined) return artifact
     const known = await Promise.try(() =>
       builds.package({ location, name, version }, itself),
@@ -65,14 +73,11 @@ async function loadBuild(
   pause: (() => Promise<void>) | undefined,
 ): Promise<FoundBuild> {
   const found: FoundBuild = { fields: {}, artifacts: [], problems: [] }
-  const host = textOf(trigger['master'])
-  const job = textOf(trigger['job'])
-  const number = Number(trigger['buildNumber'])
-  if (host === undefined || job === undefined || (trigger['buildNumber'] ?? '') === '') return found
+  const { master: host, job, buildNumber, propertyFile } = toBuildTrigger(trigger)
+  const number = Number(buildNumber)
+  if (host === undefined || job === undefined || (buildNumber ?? '') === '') return found
   if (!Number.isSafeInteger(number)) {
-    found.problems.push(
-      `The build number ${JSON.stringify(trigger['buildNumber'])} is not a whole number.`,
-    )
+    found.problems.push(`The build number ${JSON.stringify(buildNumber)} is not a whole number.`)
     return found
   }
   const read = async <T>(
@@ -88,7 +93,6 @@ async function loadBuild(
   const info = await read('build', () => builds.build(build, as))
   if (info === undefined) return found
   found.fields['buildInfo'] = info
-  const propertyFile = textOf(trigger['propertyFile'])
   if (propertyFile !== undefined) {
     const properties = await read('property file', () => builds.properties(build, propertyFile, as))
     if (properties !== undefined) found.fields['properties'] = properties

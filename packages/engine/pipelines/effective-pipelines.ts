@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { createCache, type ExpiringCache } from '@fairlead/base/caches/expiring-cache.ts'
 import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
 import { formatJson } from '@fairlead/base/json/json.ts'
-import { isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { isPassing } from '@fairlead/base/port-error.ts'
 import { isRunning } from '@fairlead/base/settings/time-span.ts'
 import {
@@ -18,15 +18,15 @@ import {
   type StoredTemplate,
   storedTemplate,
 } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import { type Pipeline, readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
 import { LRUCache } from 'lru-cache'
 
-export interface EffectivePipeline {
+/** Its triggers and expected artifacts are those with which it is started. */
+export interface EffectivePipeline extends Pipeline {
   /** Stored form, which is started: the orchestrator puts the template in. */
-  definition: JsonObject
-  triggers: JsonObject[]
-  expectedArtifacts: JsonObject[]
+  readonly definition: JsonObject
 }
 
 /** Expressions may depend on the time, so that a plan does not count for good. */
@@ -40,10 +40,7 @@ const readAllEveryMs = 30_000
 /** Templates that are being read, by their names. */
 type Templates = Map<string, Promise<JsonObject | undefined>>
 
-interface Lists {
-  triggers: JsonObject[]
-  expectedArtifacts: JsonObject[]
-}
+type Lists = Pick<Pipeline, 'triggers' | 'expectedArtifacts'>
 
 export class EffectivePipelines {
   readonly #context: BackendContext
@@ -91,7 +88,7 @@ export class EffectivePipelines {
     const { ports, now } = this.#context
     const pipelines = await ports.definitions.pipelines(itself)
     this.#instances = pipelines.filter(
-      (pipeline) => isTemplateInstance(pipeline) && !isTrue(pipeline['disabled']),
+      (pipeline) => isTemplateInstance(pipeline) && !readPipeline(pipeline).isDisabled,
     )
     this.#instancesUntilMs = now() + readAllEveryMs
     return this.#instances
@@ -106,7 +103,7 @@ export class EffectivePipelines {
     const lists = formatJson(inherited).includes('${')
       ? await this.#planned(definition, template, inherited)
       : inherited
-    return { definition, ...lists }
+    return { ...withOwnTriggers(definition), ...lists }
   }
 
   /** On behalf of the service itself: who may start the pipeline is checked by its triggers. */
@@ -195,12 +192,10 @@ export class EffectivePipelines {
 
 /** Without those that it inherits. */
 export function withOwnTriggers(definition: JsonObject): EffectivePipeline {
-  return { definition, ...listsOf(definition) }
+  return { ...readPipeline(definition), definition }
 }
 
 function listsOf(definition: JsonObject): Lists {
-  return {
-    triggers: objectsOf(definition['triggers']),
-    expectedArtifacts: objectsOf(definition['expectedArtifacts']),
-  }
+  const { triggers, expectedArtifacts } = readPipeline(definition)
+  return { triggers, expectedArtifacts }
 }

@@ -1,6 +1,8 @@
 /** Triggers that wait for a user who may use their service account. */
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import type { StoredDefinitions } from '@fairlead/ports/definitions.ts'
 
 export function isTriggerHeld(
@@ -11,7 +13,7 @@ export function isTriggerHeld(
   return (
     account !== undefined &&
     definitions
-      .heldAtHand(textOf(pipeline['id']) ?? '')
+      .heldAtHand(readPipeline(pipeline).id ?? '')
       .some((part) => part.account === foldName(account))
   )
 }

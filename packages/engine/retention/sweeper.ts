@@ -3,7 +3,6 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { within } from '@fairlead/base/concurrency/within.ts'
-import { fieldOf, textOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { itself } from '@fairlead/ports/caller.ts'
 import type { StoredDefinitions } from '@fairlead/ports/definitions.ts'
@@ -127,26 +126,13 @@ export class Sweeper {
   async #rulesByApplication(): Promise<Sweep['ruleFor']> {
     // Without its word, an application that keeps more than others would lose it: what cannot be read ends the sweep.
     const applications = await this.#parts.definitions.applications(itself)
-    const own = new Map(
-      applications.map((one) => [foldName(textOf(one['name']) ?? ''), one['retention']]),
-    )
+    const own = new Map(applications.map(({ name, retention }) => [foldName(name), retention]))
     return (rule, application) => {
-      const said = own.get(foldName(application))
+      const { days, kept } = own.get(foldName(application)) ?? {}
       const exception = Object.entries(rule.exceptions ?? {}).find(
         ([name]) => foldName(name) === foldName(application),
       )?.[1]
-      const [days, kept] = [wholeOf(fieldOf(said, 'retentionDays')), wholeOf(fieldOf(said, 'kept'))]
       return { ...rule, days: days ?? exception ?? rule.days, kept: kept ?? rule.kept }
     }
   }
-}
-
-function wholeOf(value: unknown): number | undefined {
-  const number = Number(value)
-  return ['number', 'string'].includes(typeof value) &&
-    value !== '' &&
-    Number.isSafeInteger(number) &&
-    number >= 0
-    ? number
-    : undefined
 }

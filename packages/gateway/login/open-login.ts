@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import type { Redis } from '@fairlead/base/redis/redis.ts'
-import { type AccountEntry, allowedAccounts } from '@fairlead/model/rights/allowed-accounts.ts'
+import { allowedAccounts } from '@fairlead/model/rights/allowed-accounts.ts'
+import type { PermissionRecord } from '@fairlead/model/rights/permissions.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { setCookie } from '../http/cookies.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
@@ -400,7 +401,7 @@ function originOfLogin({ state, headers }: FastifyRequest): {
  * @see docs/contracts/authentication.md#no-login-method
  */
 function createAnonymousUser(
-  accounts: () => readonly AccountEntry[],
+  accounts: () => readonly PermissionRecord[],
   permissionsEnabled: () => boolean,
 ): () => User {
   const base = {
@@ -411,7 +412,7 @@ function createAnonymousUser(
     roles: [],
     method: 'anonymous',
   }
-  let known: readonly AccountEntry[] | undefined
+  let known: readonly PermissionRecord[] | undefined
   let unrestricted: string[] = []
   return () => {
     const list = permissionsEnabled() ? [] : accounts()

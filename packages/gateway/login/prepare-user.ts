@@ -5,14 +5,14 @@ import { within } from '@fairlead/base/concurrency/within.ts'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { findNameObjection, toUserKey } from '@fairlead/base/names/user-name.ts'
-import { type AccountEntry, allowedAccounts } from '@fairlead/model/rights/allowed-accounts.ts'
-import type { LoginReport } from '@fairlead/model/rights/permissions.ts'
+import { allowedAccounts } from '@fairlead/model/rights/allowed-accounts.ts'
+import type { LoginReport, PermissionRecord } from '@fairlead/model/rights/permissions.ts'
 import type { User } from '../http/request-state.ts'
 import type { Permissions } from '../permissions/fiat-permissions.ts'
 import type { NameCase } from './login-method.ts'
 
 export interface AccountList {
-  list(): readonly AccountEntry[]
+  list(): readonly PermissionRecord[]
   refresh(): Promise<void>
 }
 

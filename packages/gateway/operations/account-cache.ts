@@ -1,20 +1,18 @@
 /** The accounts that the infrastructure knows, kept fresh in the background. */
 
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { type Account, toAccount } from '@fairlead/model/environments/accounts.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { Freshness } from './staleness.ts'
 import { readList } from './upstream-shape.ts'
 
-export type AccountRecord = Readonly<Record<string, unknown>> & { readonly name: string }
-
 export class AccountCache {
   readonly freshness: Freshness
   readonly #upstreams: Upstreams
   readonly #refreshMs: number
   readonly #log: FastifyBaseLogger
-  #accounts: readonly AccountRecord[] = []
+  #accounts: readonly Account[] = []
   #timer: NodeJS.Timeout | undefined
   #closed = false
   #lastStarted = 0
@@ -27,7 +25,7 @@ export class AccountCache {
     this.#log = log
   }
 
-  list(): readonly AccountRecord[] {
+  list(): readonly Account[] {
     return this.#accounts
   }
 
@@ -38,7 +36,9 @@ export class AccountCache {
     try {
       const call = { path: '/credentials', query: { expand: 'true' } }
       const answer = await this.#upstreams.call('clouddriver', call, anonymousIdentity)
-      const read = readList(answer, 'clouddriver').filter(isAccount)
+      const read = readList(answer, 'clouddriver')
+        .filter(({ name }) => typeof name === 'string')
+        .map(toAccount)
       // A slow answer may be from before a change that a later refresh has read.
       if (number < this.#lastRead) return
       this.#lastRead = number
@@ -65,8 +65,4 @@ export class AccountCache {
     this.#closed = true
     clearTimeout(this.#timer)
   }
-}
-
-function isAccount(entry: JsonObject): entry is AccountRecord {
-  return typeof entry['name'] === 'string'
 }

@@ -4,6 +4,7 @@ import { shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
+import type { Account } from '@fairlead/model/environments/accounts.ts'
 import { factsOf, mayDeploy, type RunFacts } from '@fairlead/model/environments/delivery.ts'
 import { type Environments, environmentsOf } from '@fairlead/model/environments/derivation.ts'
 import type { UpstreamAnswer } from '../upstreams/answer-form.ts'
@@ -47,7 +48,7 @@ export class DeliveryReader {
   async read(
     call: CallUpstream,
     application: string,
-    { sinceMs, accounts }: { sinceMs: number; accounts: readonly unknown[] },
+    { sinceMs, accounts }: { sinceMs: number; accounts: readonly Account[] },
   ): Promise<Delivery> {
     const [stored, pipelines, listed] = await Promise.all([
       call('front50', { path: pathTo`/v2/applications/${application}` }),

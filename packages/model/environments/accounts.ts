@@ -1,26 +1,42 @@
-/** Accounts of declared environments, compared with those that the infrastructure has. */
-import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { listOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+/** Accounts as the infrastructure lists them, and those of declared environments compared with them. */
+import { list, maybe, or, type ShapeOf, shape, withAll } from '@fairlead/base/json/shape.ts'
+import { textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
+import { permissionFields } from '../rights/permissions.ts'
 import type { Environment } from './declaration.ts'
 import { listRoles } from './holds.ts'
 
-const toAccount = shape({
-  name: or(textOf, ''),
-  regions: list(shape({ name: or(textOf, '') })),
-  namespaces: textsOf,
-  permissions: (value) => ({
-    write: textsOf(objectOf(value)['WRITE']),
-    isOpen: Object.values(objectOf(value)).every((roles) => listOf(roles).length === 0),
-  }),
+/** How an account of Kubernetes takes apps: its settings `apps`. */
+const toClusterRules = shape({
+  namespace: or(textOf, 'default'),
+  /** `name` or `namespace/name`; undefined: hosts are those of an Ingress. */
+  gateway: textOf,
+  ingressClass: textOf,
+  tlsSecret: textOf,
+  issuer: textOf,
+  pullSecret: textOf,
+  storageClass: textOf,
+  volumeSize: or(textOf, '10Gi'),
 })
+export type ClusterRules = ShapeOf<typeof toClusterRules>
+
+export const toAccount = withAll(
+  shape({
+    ...permissionFields,
+    provider: [or(textOf, ''), 'cloudProvider', 'type'],
+    environment: textOf,
+    regions: list(shape({ name: or(textOf, '') })),
+    namespaces: textsOf,
+    apps: maybe(toClusterRules),
+  }),
+)
+export type Account = ShapeOf<typeof toAccount>
 
 /** By their names. */
-export type Accounts = ReadonlyMap<string, ShapeOf<typeof toAccount>>
+export type Accounts = ReadonlyMap<string, Account>
 
-/** @param listed As the infrastructure lists them */
-export function toAccounts(listed: readonly unknown[]): Accounts {
-  return new Map(listed.map(toAccount).map((account) => [account.name, account]))
+export function toAccounts(listed: readonly Account[]): Accounts {
+  return new Map(listed.map((account) => [account.name, account]))
 }
 
 /**
@@ -72,8 +88,10 @@ export function findWiderAccounts(
   if (mayPromote === undefined) return []
   const roles = mayPromote.map(foldName)
   return accounts.flatMap((account) => {
-    const { write = [], isOpen } = known.get(account)?.permissions ?? {}
-    const others = write.filter((role) => !roles.includes(foldName(role)))
+    const permissions = known.get(account)?.permissions
+    const others = permissions?.['WRITE']?.filter((role) => !roles.includes(foldName(role))) ?? []
+    const isOpen =
+      known.has(account) && Object.values(permissions ?? {}).every((names) => names.length === 0)
     if (!isOpen && others.length === 0) return []
     const who = isOpen ? 'Every user' : `Users with the role ${listRoles(others)}`
     return [

@@ -1,25 +1,22 @@
 /** Environments of an application, declared or not. */
-import { list, shape } from '@fairlead/base/json/shape.ts'
-import { textOf } from '@fairlead/base/json/values.ts'
+import type { Account } from './accounts.ts'
 import { declaredEnvironments, type Environment } from './declaration.ts'
 import { inOrder } from './order.ts'
 import { targetsOf } from './pipelines.ts'
 
 interface Derivation {
-  readonly accounts: readonly unknown[]
+  readonly accounts: readonly Pick<Account, 'name' | 'environment'>[]
   /** Stored pipelines of the application. */
   readonly pipelines: readonly unknown[]
   /** Accounts in which it runs. */
   readonly used: readonly string[]
 }
 
-const toAccounts = list(shape({ name: textOf, environment: textOf }))
-
 /** Environments of an application that declares none: those of its accounts, as pipelines deploy to them, else as their names say. */
 function derivedEnvironments({ accounts, pipelines, used }: Derivation): Environment[] {
   const known = new Map(
-    toAccounts(accounts).flatMap(({ name, environment = name }) =>
-      name === undefined ? [] : [[name, environment ?? name] as const],
+    accounts.flatMap(({ name, environment = name }) =>
+      name === '' ? [] : [[name, environment] as const],
     ),
   )
   const chains = pipelines.map((pipeline) =>

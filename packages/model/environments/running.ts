@@ -1,5 +1,5 @@
 /** What an environment runs of an application, by its server groups. */
-import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { list, or, type ShapeOf, shape, textMap } from '@fairlead/base/json/shape.ts'
 import {
   isTrue,
   type JsonObject,
@@ -99,7 +99,7 @@ const toFields = shape({
   instances: list(
     shape({ id: textOf, healthState: textOf, launchTime: numberOf, drainsUntilMs: numberOf }),
   ),
-  labels: objectOf,
+  labels: textMap,
   serverGroupManagers: list(shape({ name: textOf })),
 })
 

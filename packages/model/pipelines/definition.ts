@@ -9,6 +9,7 @@ import {
   objectOf,
   objectsOf,
   textOf,
+  textsOf,
 } from '@fairlead/base/json/values.ts'
 
 /** What it says; the JSON that it was read from is what is stored and started. */
@@ -17,12 +18,23 @@ export const readPipeline = shape({
   name: textOf,
   application: textOf,
   isDisabled: [isTrue, 'disabled'],
+  respectsQuietPeriod: [isTrue, 'respectQuietPeriod'],
   triggers: objectsOf,
   stages: objectsOf,
   expectedArtifacts: objectsOf,
   notifications: objectsOf,
 })
 export type Pipeline = ShapeOf<typeof readPipeline>
+
+/** A trigger; the fields of its type are for its kind to read. */
+export const readTrigger = shape({
+  id: textOf,
+  type: textOf,
+  isEnabled: [isTrue, 'enabled'],
+  runAsUser: textOf,
+  expectedArtifactIds: textsOf,
+  timeZone: textOf,
+})
 
 /** Entries that are null are stored, and mean nothing: in lists of a definition, and in those of their entries. */
 export function withoutNullEntries<T extends JsonObject>(definition: T): T {

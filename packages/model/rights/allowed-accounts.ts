@@ -1,9 +1,5 @@
 /** Accounts that a user may write to, as stored at login. */
-import { textsOf } from '@fairlead/base/json/values.ts'
-import type { PermissionView } from './permissions.ts'
-
-/** An account as clouddriver reports it, with the fields that matter here. */
-export type AccountEntry = Readonly<Record<string, unknown>> & { readonly name: string }
+import { type PermissionRecord, type PermissionView, rolesIn } from './permissions.ts'
 
 /**
  * @param view What the permission service says; undefined when it does not know the user, `off` when there is no service
@@ -11,7 +7,7 @@ export type AccountEntry = Readonly<Record<string, unknown>> & { readonly name: 
  */
 export function allowedAccounts(
   view: PermissionView | undefined | 'off',
-  accounts: readonly AccountEntry[],
+  accounts: readonly PermissionRecord[],
   roles: readonly string[],
 ): string[] {
   if (view === undefined) return []
@@ -22,7 +18,7 @@ export function allowedAccounts(
 }
 
 /** Accounts without restrictions, and those that name one of the roles. */
-function accountsByRole(accounts: readonly AccountEntry[], roles: readonly string[]): string[] {
+function accountsByRole(accounts: readonly PermissionRecord[], roles: readonly string[]): string[] {
   const held = new Set(roles.map((role) => role.trim().toLowerCase()))
   return accounts
     .filter((account) => {
@@ -33,17 +29,8 @@ function accountsByRole(accounts: readonly AccountEntry[], roles: readonly strin
 }
 
 /** Roles that may write to the account; undefined when it has no restrictions. */
-function writersOf(account: AccountEntry): string[] | undefined {
-  const { permissions, requiredGroupMembership } = account
-  if (
-    typeof permissions === 'object' &&
-    permissions !== null &&
-    Object.keys(permissions).length > 0
-  ) {
-    const lists = Object.values(permissions).map(textsOf)
-    if (lists.every((list) => list.length === 0)) return undefined
-    return textsOf((permissions as Record<string, unknown>)['WRITE'])
-  }
-  const groups = textsOf(requiredGroupMembership)
-  return groups.length === 0 ? undefined : groups
+function writersOf(account: PermissionRecord): readonly string[] | undefined {
+  const roles = rolesIn(account)
+  const isOpen = Object.values(roles).every((names) => names.length === 0)
+  return isOpen ? undefined : (roles['WRITE'] ?? [])
 }

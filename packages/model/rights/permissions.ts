@@ -1,6 +1,34 @@
-/** Answers of the permission service about users. */
+/** Answers of the permission service about users, and the roles that resources name. */
+import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
 
 export type Authorization = 'READ' | 'WRITE' | 'EXECUTE' | 'CREATE'
+
+/** By authorization; undefined: the resource says nothing of them. */
+export type RoleLists = Readonly<Record<string, string[]>>
+
+export const permissionFields = {
+  name: or(textOf, ''),
+  permissions: (value: unknown): RoleLists | undefined =>
+    isObject(value)
+      ? Object.fromEntries(Object.entries(value).map(([key, roles]) => [key, textsOf(roles)]))
+      : undefined,
+  /** The older form of `permissions`: roles that may do everything. */
+  requiredGroupMembership: textsOf,
+}
+
+/** A resource with the roles that it names. */
+export const toPermissionRecord = shape(permissionFields)
+export type PermissionRecord = ShapeOf<typeof toPermissionRecord>
+
+/** Roles of either form. */
+export function rolesIn({
+  permissions = {},
+  requiredGroupMembership: groups,
+}: Pick<PermissionRecord, 'permissions' | 'requiredGroupMembership'>): RoleLists {
+  if (groups.length === 0 || Object.keys(permissions).length > 0) return permissions
+  return { READ: groups, WRITE: groups }
+}
 
 /** What the permission service (fiat) says about one user; see docs/contracts/permissions.md#permission-service. */
 export interface PermissionView {

@@ -1,6 +1,8 @@
 /** The user of a run that no user starts and whose trigger names none. */
+
 import { formatJson } from '@fairlead/base/json/json.ts'
-import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { asGiven, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
 import { isFromAppFile } from '@fairlead/model/app-file/source.ts'
 import {
@@ -8,6 +10,7 @@ import {
   referenceOf,
   storedTemplate,
 } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import { actsForSaver } from '@fairlead/model/rights/built-in-roles.ts'
 import type { BackendContext } from '../backend.ts'
 import { anonymous, itself } from '../caller.ts'
@@ -54,16 +57,24 @@ export async function automaticUserOf(
     : joinUsers(savers.flatMap((saver) => usersOf(String(saver))))
 }
 
+const toSaved = shape({ lastModifiedBy: textOf })
+
+const toStart = shape({
+  type: textOf,
+  runAsUser: textOf,
+  parentPipelineStageId: asGiven,
+  parentExecution: shape({ trigger: asGiven }),
+})
+
 /** The same for one that follows from another run, with its trigger: undefined where a user started it through stages alone, or one is named. */
 export async function automaticUserOfChild(
   context: BackendContext,
   pipeline: JsonObject,
 ): Promise<string | undefined> {
-  let trigger: unknown = pipeline['trigger']
-  while (fieldOf(trigger, 'parentPipelineStageId') !== undefined)
-    trigger = fieldOf(fieldOf(trigger, 'parentExecution'), 'trigger')
-  const isChosen =
-    fieldOf(trigger, 'type') === 'manual' || textOf(fieldOf(trigger, 'runAsUser')) !== undefined
+  let trigger = toStart(pipeline['trigger'])
+  while (trigger.parentPipelineStageId !== undefined)
+    trigger = toStart(trigger.parentExecution.trigger)
+  const isChosen = trigger.type === 'manual' || trigger.runAsUser !== undefined
   const user = isChosen ? anonymous : await automaticUserOf(context, pipeline)
   return user === anonymous ? undefined : user
 }
@@ -73,7 +84,7 @@ async function authorOf(
   context: BackendContext,
   pipeline: JsonObject,
 ): Promise<string | undefined> {
-  const id = textOf(pipeline['id'])
+  const { id } = readPipeline(pipeline)
   const wanted = { id: id ?? '', most: mostVersions }
   const versions =
     id === undefined
@@ -92,5 +103,5 @@ export function contentOf(version: JsonObject): string {
 }
 
 function saverOf(document: unknown): string | undefined {
-  return textOf(fieldOf(document, 'lastModifiedBy'))
+  return toSaved(document).lastModifiedBy
 }

@@ -6,6 +6,7 @@ import { objectOf, textsOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { ownNames } from '@fairlead/base/services/services.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
+import { toAccount } from '@fairlead/model/environments/accounts.ts'
 import { toGroup } from '@fairlead/model/environments/running.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import {
@@ -22,6 +23,7 @@ import {
   toCloudTask,
   toDrift,
   toFullName,
+  toNamed,
   toNonEmpty,
   toOutput,
   toSecurityGroup,
@@ -124,9 +126,13 @@ export function createPort(infrastructure: EmbeddedInfrastructure): Infrastructu
     operationNames: async (as) =>
       (await list(toOperation, find(knownOperations, {}, as))).map(({ name }) => name),
 
-    accounts: (as) => list(objectOf, find(allAccounts, {}, as)),
-    applications: (as) =>
-      list(objectOf, find(runningApplications, { query: { restricted: 'false' } }, as)),
+    accounts: (as) => list(toAccount, find(allAccounts, {}, as)),
+    applicationNames: async (as) => {
+      const query = { restricted: 'false' }
+      return (await list(toNamed, find(runningApplications, { query }, as))).flatMap(
+        ({ name }) => name ?? [],
+      )
+    },
     clusterNames: async (application, as) =>
       placedNames(await find(clustersByAccount, { params: { application } }, as)).map(
         ({ name }) => name,
@@ -215,7 +221,7 @@ export function createPort(infrastructure: EmbeddedInfrastructure): Infrastructu
     fetchArtifactBytes: async (body, as) => (await ask(artifactContent, { body }, as)) as Buffer,
     accountsAtHand: () =>
       providers.flatMap(({ accounts }) =>
-        accounts.map(({ name, details }) => ({ ...details, name })),
+        accounts.map(({ name, details }) => toAccount({ ...details, name })),
       ),
     provider: (id) => providers.find((provider) => provider.id === id),
     secretHolders: () => providers.flatMap((provider) => provider.secretHolders?.() ?? []),

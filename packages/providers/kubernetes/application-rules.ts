@@ -3,6 +3,7 @@ import { within } from '@fairlead/base/concurrency/within.ts'
 import { formatJson, parseIfJson } from '@fairlead/base/json/json.ts'
 import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { itself } from '@fairlead/ports/caller.ts'
+import type { Application } from '@fairlead/ports/definitions.ts'
 import { type IgnoreRule, rulesIn } from './drift/ignore.ts'
 import { OwnRules } from './health/own-rules.ts'
 import { annotationOf } from './manifests/annotations.ts'
@@ -14,7 +15,7 @@ export async function loadIgnored(
   parts: KubernetesParts,
   application: string,
 ): Promise<IgnoreRule[]> {
-  return rulesIn((await loadApplication(parts, application))['ignoreDifferences'])
+  return rulesIn((await loadApplication(parts, application))?.ignoreDifferences ?? [])
 }
 
 export const healthAnnotation = 'health.fairlead.io/rule'
@@ -28,9 +29,7 @@ export async function loadHealthRules(
   const { apiVersion, kind } = object
   const own = parseIfJson(annotationOf(object, healthAnnotation) ?? 'null')
   const stored =
-    application === undefined
-      ? []
-      : objectsOf((await knownApplication(parts, application))['health'])
+    application === undefined ? [] : ((await knownApplication(parts, application))?.health ?? [])
   const rules = [...objectsOf([own]).map((rule) => ({ ...rule, apiVersion, kind })), ...stored]
   return rules.length === 0 ? [] : [parsed(rules)]
 }
@@ -53,7 +52,7 @@ function parsed(rules: readonly JsonObject[]): OwnRules {
 
 interface ReadApplication {
   readonly atMs: number
-  readonly read: Promise<JsonObject>
+  readonly read: Promise<Application | undefined>
 }
 
 const applicationsOf = new WeakMap<object, Map<string, ReadApplication>>()
@@ -62,12 +61,12 @@ const knownMs = 5000
 /** A health result does not wait longer for the definition store. */
 const waitMs = 1000
 
-function knownApplication(parts: KubernetesParts, name: string): Promise<JsonObject> {
+function knownApplication(parts: KubernetesParts, name: string): Promise<Application | undefined> {
   const { now, context } = parts
   const all = applicationsOf.getOrInsertComputed(context.ports.definitions, () => new Map())
   const found = all.get(name)
   if (found !== undefined && Math.abs(now() - found.atMs) < knownMs) return found.read
-  const before = found?.read ?? Promise.resolve({})
+  const before = found?.read ?? Promise.resolve(undefined)
   const late = within(waitMs, loadApplication(parts, name))
   const read = late.then((application) => application ?? before)
   all.set(name, { atMs: now(), read })
@@ -77,6 +76,6 @@ function knownApplication(parts: KubernetesParts, name: string): Promise<JsonObj
 async function loadApplication(
   { context: { ports } }: KubernetesParts,
   name: string,
-): Promise<JsonObject> {
-  return (await ports.definitions.application(name, itself).catch(() => undefined)) ?? {}
+): Promise<Application | undefined> {
+  return ports.definitions.application(name, itself).catch(() => undefined)
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { environmentFindings } from '../../../packages/engine/orchestration/findings/environment-findings.ts'
+import { toAccount } from '../../../packages/model/environments/accounts.ts'
 import { at } from '../orchestration/support.ts'
 import { type Fields, namesAt, startStore } from './store.ts'
 
@@ -434,7 +435,7 @@ test('environments that cannot work have findings', () => {
   const accounts = [
     { name: 'prod', regions: [{ name: 'eu' }] },
     { name: 'cluster', namespaces: ['web'] },
-  ]
+  ].map(toAccount)
   const declared = [
     { name: 'staging', accounts: ['cluster', 'gone'], regions: ['new-namespace'] },
     { name: 'production', accounts: ['prod'], regions: ['eu', 'us'] },

@@ -1,8 +1,9 @@
 /** The judge `NetflixACAJudge-v1.0`: from measurements of canary and baseline to kayenta's `judgeResult`. */
-import { fieldAt, isTrue, numberOf } from '@fairlead/base/json/values.ts'
+import { numberOf } from '@fairlead/base/json/values.ts'
 import {
   type Classification,
   type ComparedValues,
+  canaryOf,
   judgeMetric,
   type MetricVerdict,
 } from './metric-verdict.ts'
@@ -116,7 +117,7 @@ function toResult(pair: MetricSetPair, metric: JudgedMetric, verdict: MetricVerd
       ? {}
       : { resultMetadata: { ratio: Number.isNaN(ratio) ? ('NaN' as const) : ratio } }),
     critical,
-    muted: isTrue(fieldAt(metric.analysisConfigurations, 'canary', 'muted')),
+    muted: canaryOf(metric.analysisConfigurations).muted,
   }
 }
 

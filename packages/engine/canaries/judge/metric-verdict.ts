@@ -1,5 +1,6 @@
 /** The verdict on one metric: whether the canary's values differ from the baseline's, and by how much. */
-import { fieldAt, isTrue, numberOf } from '@fairlead/base/json/values.ts'
+import { asGiven, maybe, or, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, numberOf } from '@fairlead/base/json/values.ts'
 import { isConstant, quantiles, shareOfHigher, shiftBetween } from './rank-test.ts'
 import {
   describeSeries,
@@ -120,27 +121,46 @@ function prepare(rules: Rules, values: ComparedValues): Samples {
   return { experiment: prepareSide(values.experiment), control: prepareSide(values.control) }
 }
 
+const readAnalysis = shape({
+  canary: shape({
+    direction: (value) => String(value ?? 'either'),
+    gaps: [(value) => (value === 'replace' ? 'replace' : 'remove'), 'nanStrategy'],
+    outliers: shape({ strategy: asGiven, outlierFactor: or(numberOf, 3) }),
+    critical: isTrue,
+    muted: isTrue,
+    rareEvents: maybe(isTrue),
+    mustHaveData: isTrue,
+    effectSize: shape({
+      measure: (value) => (value === 'cles' ? 'cles' : 'meanRatio'),
+      allowedIncrease: numberOf,
+      allowedDecrease: numberOf,
+      criticalIncrease: numberOf,
+      criticalDecrease: numberOf,
+    }),
+  }),
+})
+
+/** @param analysis `analysisConfigurations` of a metric */
+export function canaryOf(analysis: unknown) {
+  return readAnalysis(analysis).canary
+}
+
 function rulesOf(analysis: unknown): Rules {
-  const at = (...path: string[]) => fieldAt(analysis, 'canary', ...path)
-  const measure = at('effectSize', 'measure') === 'cles' ? 'cles' : 'meanRatio'
-  const effect = (name: string): number =>
-    numberOf(at('effectSize', name)) ?? (measure === 'cles' ? 0.5 : 1)
+  const { outliers, effectSize, ...rules } = canaryOf(analysis)
+  const { measure } = effectSize
+  const usual = measure === 'cles' ? 0.5 : 1
   return {
-    direction: String(at('direction') ?? 'either'),
-    gaps: at('nanStrategy') === 'replace' ? 'replace' : 'remove',
-    outlierFactor:
-      at('outliers', 'strategy') === 'remove'
-        ? (numberOf(at('outliers', 'outlierFactor')) ?? 3)
-        : undefined,
-    critical: isTrue(at('critical')),
-    rareEvents:
-      at('rareEvents') === undefined || at('rareEvents') === null
-        ? undefined
-        : isTrue(at('rareEvents')),
-    mustHaveData: isTrue(at('mustHaveData')),
+    ...rules,
+    outlierFactor: outliers.strategy === 'remove' ? outliers.outlierFactor : undefined,
     measure,
-    allowed: { increase: effect('allowedIncrease'), decrease: effect('allowedDecrease') },
-    criticalEffect: { increase: effect('criticalIncrease'), decrease: effect('criticalDecrease') },
+    allowed: {
+      increase: effectSize.allowedIncrease ?? usual,
+      decrease: effectSize.allowedDecrease ?? usual,
+    },
+    criticalEffect: {
+      increase: effectSize.criticalIncrease ?? usual,
+      decrease: effectSize.criticalDecrease ?? usual,
+    },
   }
 }
 

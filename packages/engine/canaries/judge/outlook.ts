@@ -1,5 +1,3 @@
-/** Whether measurements to come can still change the verdict on a canary, so that an analysis may end early. */
-import { fieldAt, isTrue } from '@fairlead/base/json/values.ts'
 import {
   classOf,
   type JudgedConfig,
@@ -10,7 +8,13 @@ import {
   type ScoreThresholds,
   scoreOf,
 } from './judge.ts'
-import { type ComparedValues, judgeMetric, mayFail, staysClear } from './metric-verdict.ts'
+import {
+  type ComparedValues,
+  canaryOf,
+  judgeMetric,
+  mayFail,
+  staysClear,
+} from './metric-verdict.ts'
 import { describeSeries, type Measurement, withoutGaps } from './series.ts'
 
 export interface Outlook {
@@ -79,7 +83,7 @@ const passing = { classification: 'Pass', critical: false } as const
 const failing = { classification: 'High' } as const
 
 function isCritical({ analysisConfigurations }: JudgedMetric): boolean {
-  return isTrue(fieldAt(analysisConfigurations, 'canary', 'critical'))
+  return canaryOf(analysisConfigurations).critical
 }
 
 function describeRange(

@@ -1,9 +1,11 @@
 /** Scheduler of cron triggers: it follows the definitions and stores each start exactly once. */
+
 import { randomUUID } from 'node:crypto'
 import type { SQLTagStore } from 'node:sqlite'
-import { definedOf, isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { definedOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
+import { readPipeline, readTrigger } from '@fairlead/model/pipelines/definition.ts'
 import { type CronExpression, parseCron } from '@fairlead/model/schedules/cron-expression.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { type EventRecord, toOutcome } from '@fairlead/ports/event-record.ts'
@@ -140,10 +142,10 @@ export class CronScheduler {
 
   /** @param warned Takes the keys of triggers that are ignored. */
   #entriesOf(
-    { definition: pipeline, triggers }: EffectivePipeline,
+    { definition: pipeline, isDisabled, triggers }: EffectivePipeline,
     warned: Set<string>,
   ): ScheduleEntry[] {
-    if (isTrue(pipeline['disabled'])) return []
+    if (isDisabled) return []
     const ignore = (key: string, expression: string, reason: string) => {
       if (!this.#warned.has(key) && !warned.has(key)) {
         this.#context.log.warn(
@@ -156,12 +158,12 @@ export class CronScheduler {
     return triggers.flatMap((trigger): ScheduleEntry[] => {
       if (!isActive(trigger)) return []
       const expression = String(trigger['cronExpression'] ?? '')
-      const timeZone = textOf(trigger['timeZone']) ?? []
-      const key = JSON.stringify([pipeline['id'], trigger['id'], expression].concat(timeZone))
+      const { id = '', timeZone } = readTrigger(trigger)
+      const key = JSON.stringify([pipeline['id'], trigger['id'], expression].concat(timeZone ?? []))
       const known = this.#schedule.get(key)
       if (known !== undefined) return [{ ...known, pipeline, trigger }]
       try {
-        const cron = parseCron(withoutSpread(expression, textOf(trigger['id']) ?? ''))
+        const cron = parseCron(withoutSpread(expression, id))
         const dueMs = this.#nextDue({ cron, key, trigger })
         if (dueMs === undefined) ignore(key, expression, 'it never comes true')
         return [{ key, pipeline, trigger, cron, dueMs }]
@@ -185,7 +187,7 @@ export class CronScheduler {
     return nextTime(
       cron,
       fired > now + maxLateMs ? now : Math.max(now, fired),
-      textOf(trigger['timeZone']) ?? this.#context.settings.timeZone,
+      readTrigger(trigger).timeZone ?? this.#context.settings.timeZone,
     )
   }
 
@@ -249,7 +251,7 @@ export class CronScheduler {
     trigger: { id, cronExpression },
   }: ScheduleEntry): Promise<Start | string | undefined> {
     const pipeline = await loadFreshPipeline(this.#context.ports.definitions, listed)
-    if (pipeline === undefined || isTrue(pipeline['disabled'])) return undefined
+    if (pipeline === undefined || readPipeline(pipeline).isDisabled) return undefined
     const isSame = (trigger: JsonObject) =>
       trigger['id'] === id && trigger['cronExpression'] === cronExpression
     const { triggers } = await this.#pipelines.of(pipeline)
@@ -289,5 +291,5 @@ function toRecord(
 }
 
 function isActive(trigger: JsonObject): boolean {
-  return trigger['type'] === 'cron' && isTrue(trigger['enabled'])
+  return trigger['type'] === 'cron' && readTrigger(trigger).isEnabled
 }

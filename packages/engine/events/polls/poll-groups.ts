@@ -1,5 +1,5 @@
 /** Groups of triggers that share a poll. */
-import { isTrue } from '@fairlead/base/json/values.ts'
+import { readTrigger } from '@fairlead/model/pipelines/definition.ts'
 import type { EffectivePipeline } from '../../pipelines/effective-pipelines.ts'
 import type { WaitingTrigger } from '../event-log.ts'
 import type { PolledSource, PolledState } from './polled-source.ts'
@@ -46,12 +46,12 @@ interface KeyedTrigger extends WaitingTrigger {
 }
 
 function waitingIn(
-  { definition: pipeline, triggers }: EffectivePipeline,
+  { definition: pipeline, isDisabled, triggers }: EffectivePipeline,
   sources: readonly PolledSource[],
 ): KeyedTrigger[] {
-  if (isTrue(pipeline['disabled'])) return []
+  if (isDisabled) return []
   return triggers
-    .filter((trigger) => isTrue(trigger['enabled']))
+    .filter((trigger) => readTrigger(trigger).isEnabled)
     .flatMap((trigger) => {
       const source = sources.find(({ triggerType }) => triggerType === trigger['type'])
       const key = source?.keyOf(trigger)

@@ -1,7 +1,11 @@
 /** Findings about declared environments: accounts that do not exist, and canaries that cannot run. */
 import { type DocumentFinding, errorAt } from '@fairlead/base/findings/document-finding.ts'
-import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
-import { findUnknownPlaces, toAccounts } from '@fairlead/model/environments/accounts.ts'
+import { objectOf } from '@fairlead/base/json/values.ts'
+import {
+  type Account,
+  findUnknownPlaces,
+  toAccounts,
+} from '@fairlead/model/environments/accounts.ts'
 import { declaredEnvironments, type Environment } from '@fairlead/model/environments/declaration.ts'
 import { StageError } from '../machine/failure.ts'
 import { intervalStages } from '../stages/canaries/intervals.ts'
@@ -9,7 +13,7 @@ import { intervalStages } from '../stages/canaries/intervals.ts'
 /** @param accounts Undefined where another service knows them */
 export function environmentFindings(
   declared: unknown,
-  accounts: readonly JsonObject[] | undefined,
+  accounts: readonly Account[] | undefined,
 ): DocumentFinding[] {
   const environments = declaredEnvironments(declared)
   if (!Array.isArray(environments))

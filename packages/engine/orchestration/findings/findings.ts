@@ -41,6 +41,7 @@ import {
   describeVariables,
   stagesOfInstance,
   undeclaredVariables,
+  variablesOf,
 } from '../submission/template-instance.ts'
 import { environmentFindings } from './environment-findings.ts'
 import { expressionFaults } from './expression-findings.ts'
@@ -80,11 +81,14 @@ export interface Names {
 }
 
 export function createNames({ ports: { builds, definitions } }: FindingSources): Names {
-  const once = (read: () => Promise<JsonObject[]>, toName: (name: string) => string) => {
+  const once = (
+    read: () => Promise<readonly { readonly name: string }[]>,
+    toName: (name: string) => string,
+  ) => {
     let names: Promise<ReadonlySet<string> | undefined> | undefined
     return () =>
       (names ??= read().then(
-        (listed) => new Set(listed.map(({ name }) => toName(String(name)))),
+        (listed) => new Set(listed.map(({ name }) => toName(name))),
         () => undefined,
       ))
   }
@@ -234,7 +238,7 @@ async function templateFindings(
   if (template === null) return []
   if (template === undefined)
     return [errorAt('template', `The template "${reference.name}" does not exist.`)]
-  const names = objectsOf(template['variables']).map(({ name }) => String(name))
+  const names = variablesOf(template).map(({ name }) => String(name))
   return [
     ...(listOf(pipeline['stages']).length === 0 ? [] : [errorAt('stages', stagesOfInstance)]),
     ...describeVariables(template, pipeline).map((problem) =>
@@ -280,7 +284,7 @@ async function partFindings(
   const { stages: own } = readPipeline(definition)
   const runsHere = !ports.executions.runsOtherStages && definition['type'] !== 'templatedPipeline'
   const listed = ports.infrastructure.accountsAtHand()
-  const accounts = listed && new Set(listed.map(({ name }) => String(name)))
+  const accounts = listed && new Set(listed.map(({ name }) => name))
   return [
     ...(runsHere
       ? stageFindings(own, {

@@ -48,7 +48,7 @@ export function findingRoutes(app: FastifyInstance, sources: FindingSources): vo
       }
     const own = await definitions.application(application, caller)
     return [
-      ...(own === undefined ? [] : await findingsIn('application')(own)),
+      ...(own === undefined ? [] : await findingsIn('application')(own.all)),
       ...(await flatMapInTurns(
         await definitions.pipelinesOf(application, caller),
         findingsIn('pipeline'),

@@ -1,12 +1,13 @@
 /** Findings about triggers and expected artifacts: what can never fire, and patterns that can never match. */
+
 import { type DocumentFinding, errorAt } from '@fairlead/base/findings/document-finding.ts'
 import { isRawNumber } from '@fairlead/base/json/json.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
 import {
   isObject,
   isTrue,
   type JsonObject,
   objectOf,
-  objectsOf,
   textOf,
   textsOf,
 } from '@fairlead/base/json/values.ts'
@@ -16,6 +17,7 @@ import { repositoryPattern, withoutUserinfo } from '@fairlead/base/outside/git-r
 import { refusalOf } from '@fairlead/base/port-error.ts'
 import { findRegexProblem } from '@fairlead/base/regex/bounded-regex.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
+import { readPipeline, readTrigger } from '@fairlead/model/pipelines/definition.ts'
 import { mask } from '@fairlead/model/secrets/secret-names.ts'
 import { findProblemsIn, isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import type { Field } from '@fairlead/model/stage-types/description.ts'
@@ -45,12 +47,13 @@ export function triggerFindings(
   types: readonly string[] | undefined,
   clock: Clock,
 ): Promise<DocumentFinding[]> {
-  const triggers = types === undefined ? [] : objectsOf(definition['triggers'])
+  const { triggers: own, expectedArtifacts } = readPipeline(definition)
+  const triggers = types === undefined ? [] : own
   // An instance may take those of its template.
   const expected =
     definition['type'] === 'templatedPipeline'
       ? undefined
-      : new Set(objectsOf(definition['expectedArtifacts']).map(({ id }) => String(id ?? '')))
+      : new Set(expectedArtifacts.map(({ id }) => String(id ?? '')))
   const problems = triggers.flatMap((trigger, index) =>
     [...problemsOf(trigger, types ?? [], clock), ...artifactProblems(trigger, expected)].map(
       ({ field, ...problem }) => ({
@@ -77,7 +80,7 @@ function problemsOf(trigger: JsonObject, types: readonly string[], clock: Clock)
         `${describeChoice(String(enabled), 'a value of "enabled"', ['true', 'false'])} The trigger never fires.`,
       ),
     ]
-  if (!isTrue(enabled)) return []
+  if (!readTrigger(trigger).isEnabled) return []
   if (type === undefined || type === null || type === '')
     return [error('type', 'The trigger has no "type", so it never fires.')]
   const name = String(type)
@@ -145,13 +148,13 @@ function shapeProblems(trigger: JsonObject, fields: readonly Field[]): Problem[]
 
 /** A trigger waits for artifacts by ids of the pipeline, and fires if one of them comes. */
 function artifactProblems(
-  { enabled, expectedArtifactIds }: JsonObject,
+  trigger: JsonObject,
   expected: ReadonlySet<string> | undefined,
 ): Problem[] {
-  const ids = textsOf(expectedArtifactIds)
+  const { isEnabled, expectedArtifactIds: ids } = readTrigger(trigger)
   if (
     expected === undefined ||
-    !isTrue(enabled) ||
+    !isEnabled ||
     ids.length === 0 ||
     ids.some((id) => expected.has(id) || isExpression(id))
   )
@@ -203,12 +206,9 @@ function bridgeProblems({ type }: JsonObject): Problem[] {
 }
 
 /** By the check of `GET /cron/validate`. */
-function cronProblems(
-  { cronExpression, timeZone: given }: JsonObject,
-  { nowMs, ...usual }: Clock,
-): Problem[] {
-  const expression = String(cronExpression ?? '')
-  const timeZone = textOf(given) ?? usual.timeZone
+function cronProblems(trigger: JsonObject, { nowMs, ...usual }: Clock): Problem[] {
+  const expression = String(trigger['cronExpression'] ?? '')
+  const { timeZone = usual.timeZone } = readTrigger(trigger)
   if (isExpression(timeZone)) return []
   if (!isTimeZone(timeZone))
     return [
@@ -248,11 +248,18 @@ function sourceProblems(trigger: JsonObject): Problem[] {
     : []
 }
 
+const readGit = shape({
+  polls: [isTrue, 'poll'],
+  address: [or(textOf, ''), 'repository'],
+  project: textOf,
+  slug: textOf,
+})
+
 /** A repository without a poll may be reported by webhooks alone. */
-function gitProblems({ poll, repository, project, slug }: JsonObject): Problem[] {
-  const address = textOf(repository) ?? ''
+function gitProblems(trigger: JsonObject): Problem[] {
+  const { polls, address, project, slug } = readGit(trigger)
   if ([address, project, slug].some(isExpression)) return []
-  const isNamed = textOf(project) !== undefined && textOf(slug) !== undefined
+  const isNamed = project !== undefined && slug !== undefined
   if (!isNamed && address === '')
     return [
       {
@@ -262,7 +269,7 @@ function gitProblems({ poll, repository, project, slug }: JsonObject): Problem[]
           'Neither "repository" nor "project" and "slug" say which repository it is, so the trigger never fires.',
       },
     ]
-  if (!isTrue(poll) || (isPollable(address) && repositoryPattern.test(address))) return []
+  if (!polls || (isPollable(address) && repositoryPattern.test(address))) return []
   return [
     error(
       'repository',
@@ -306,8 +313,8 @@ function patternFinding({ place, pattern, mayBeText = false }: Pattern): Documen
 }
 
 function triggerPatterns(definition: JsonObject): Pattern[] {
-  return objectsOf(definition['triggers']).flatMap((trigger, index) => {
-    if (!isTrue(trigger['enabled'])) return []
+  return readPipeline(definition).triggers.flatMap((trigger, index) => {
+    if (!readTrigger(trigger).isEnabled) return []
     const place = `triggers[${index}]`
     const fields = patternFields(String(trigger['type'])).map((field) => ({
       place: `${place}.${field}`,
@@ -330,7 +337,7 @@ function patternFields(type: string): string[] {
 }
 
 function artifactPatterns(definition: JsonObject): Pattern[] {
-  return objectsOf(definition['expectedArtifacts']).flatMap((expected, index) =>
+  return readPipeline(definition).expectedArtifacts.flatMap((expected, index) =>
     comparedFields.map((field) => ({
       place: `expectedArtifacts[${index}].matchArtifact.${field}`,
       pattern: objectOf(expected['matchArtifact'])[field],

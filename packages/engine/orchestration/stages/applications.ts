@@ -21,7 +21,7 @@ async function upsertApplication(context: TaskContext): Promise<TaskResult> {
   const { name } = application
   const found = await definitions.application(name)
   // A repeated run of this step remembers what was there before its first one.
-  const previousState = stage.context['previousState'] ?? found ?? {}
+  const previousState = stage.context['previousState'] ?? found?.all ?? {}
   if (found === undefined) await definitions.createApplication(application)
   else await definitions.updateApplication(application)
   if (permissions !== undefined || found === undefined)
@@ -123,11 +123,11 @@ async function deleteApplication(context: TaskContext): Promise<TaskResult> {
   const name = applicationOf(context)
   const told = { 'notification.type': 'deleteapplication', 'application.name': name }
   const { definitions } = context
-  const previousState = await definitions.application(name)
-  if (previousState === undefined) return { status: 'SUCCEEDED', context: told }
+  const found = await definitions.application(name)
+  if (found === undefined) return { status: 'SUCCEEDED', context: told }
   await definitions.removeApplication(name)
   await definitions.removePermissions(name)
-  return { status: 'SUCCEEDED', context: { ...told, previousState } }
+  return { status: 'SUCCEEDED', context: { ...told, previousState: found.all } }
 }
 
 function applicationOf(context: TaskContext): string {

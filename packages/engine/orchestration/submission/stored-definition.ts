@@ -1,7 +1,9 @@
 /** The stored definition that is started, or that has the id of a submitted one: whose it is, and whether it may run. */
-import { isTrue, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+
+import { isTrue, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { isPassing, PortError } from '@fairlead/base/port-error.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import { checkOnApplication } from '@fairlead/ports/access.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { EngineOptions } from '../engine-parts.ts'
@@ -56,7 +58,7 @@ export async function checkOwner(
   submitted: JsonObject,
   { caller, sources, loadStored }: Start,
 ): Promise<void> {
-  const id = textOf(submitted['id'])
+  const { id } = readPipeline(submitted)
   if (!sources.judges || id === undefined) return
   const stored = await loadStored(id).catch(() => {
     throw new PortError(
@@ -64,7 +66,8 @@ export async function checkOwner(
       'The pipeline cannot be started now: the definition store cannot be asked whose it is.',
     )
   })
-  const owner = textOf(stored?.['application']) ?? sources.store.newestRun(id)?.application
+  const owner =
+    (stored && readPipeline(stored).application) ?? sources.store.newestRun(id)?.application
   if (owner === undefined || foldName(owner) === foldName(String(submitted['application'] ?? '')))
     return
   checkOnApplication(await sources.accessOf(caller.user), owner, 'EXECUTE')
@@ -75,11 +78,11 @@ export async function isDisabledInStore(
   submitted: JsonObject,
   { sources, loadStored }: Start,
 ): Promise<boolean> {
-  const id = textOf(submitted['id'])
+  const { id } = readPipeline(submitted)
   if (id === undefined || isTrue(objectOf(submitted['initialConfig'])['enabled'])) return false
   const stored = await loadStored(id).catch((error: unknown) => {
     sources.log.warn({ err: error, pipeline: id }, 'the stored definition could not be read')
     return undefined
   })
-  return isTrue(stored?.['disabled'])
+  return readPipeline(stored).isDisabled
 }

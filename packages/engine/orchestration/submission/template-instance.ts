@@ -1,4 +1,5 @@
 /** Expansion of an instance of a pipeline template of the second schema. */
+import { shape } from '@fairlead/base/json/shape.ts'
 import {
   isObject,
   type JsonObject,
@@ -111,8 +112,14 @@ function bindVariables(template: JsonObject, instance: JsonObject): JsonObject {
   return boundVariables(template, instance)
 }
 
+const toDeclared = shape({ variables: objectsOf })
+
+export function variablesOf(template: JsonObject): JsonObject[] {
+  return toDeclared(template).variables
+}
+
 function boundVariables(template: JsonObject, instance: JsonObject): JsonObject {
-  const defaults = objectsOf(template['variables']).flatMap(({ name, defaultValue }) =>
+  const defaults = variablesOf(template).flatMap(({ name, defaultValue }) =>
     defaultValue === undefined ? [] : [[String(name), defaultValue]],
   )
   return { ...Object.fromEntries(defaults), ...objectOf(instance['variables']) }
@@ -121,7 +128,7 @@ function boundVariables(template: JsonObject, instance: JsonObject): JsonObject 
 /** Variables of a template that an instance gives no value, or one of a wrong type. */
 export function describeVariables(template: JsonObject, instance: JsonObject): string[] {
   const bound = boundVariables(template, instance)
-  return objectsOf(template['variables']).flatMap((variable) => {
+  return variablesOf(template).flatMap((variable) => {
     const name = String(variable['name'])
     return findProblem(name, variable, Object.hasOwn(bound, name) ? bound[name] : undefined) ?? []
   })
@@ -129,7 +136,7 @@ export function describeVariables(template: JsonObject, instance: JsonObject): s
 
 /** Defaults and types of variables that no instance could use. */
 export function describeDeclarations(template: JsonObject): [field: string, message: string][] {
-  return objectsOf(template['variables']).flatMap((variable, index): [string, string][] => {
+  return variablesOf(template).flatMap((variable, index): [string, string][] => {
     const { name, type, defaultValue } = variable
     const at = `variables[${index}]`
     if (type !== undefined && !Object.hasOwn(typeChecks, String(type)))
@@ -149,7 +156,7 @@ const reference = /templateVariables\??(?:\.(\w+)(?![\w(])|\[(?:'|\\")([^'"\\]+)
 
 /** Variables that stages name and the template does not have: an instance cannot evaluate them. */
 export function undeclaredVariables(template: JsonObject): string[] {
-  const names = new Set(objectsOf(template['variables']).map(({ name }) => String(name)))
+  const names = new Set(variablesOf(template).map(({ name }) => String(name)))
   const found = JSON.stringify(pipelineOf(template)).matchAll(reference)
   return [...new Set([...found].map(([, name, key = '']) => name ?? key))].filter(
     (name) => !names.has(name),

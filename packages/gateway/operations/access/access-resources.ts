@@ -1,8 +1,10 @@
 /** Permissions of applications, accounts and build services, as the services that own them declare them. */
-import { isObject, type JsonObject, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
+import { maybeTexts, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
+import { type RoleLists, rolesIn, toPermissionRecord } from '@fairlead/model/rights/permissions.ts'
 import { readJson, type UpstreamAnswer } from '../../upstreams/answer-form.ts'
 import type { AccessSubject } from './decide-access.ts'
 
@@ -10,7 +12,7 @@ export interface ResourcePermissions {
   readonly kind: 'application' | 'account' | 'build service' | 'service account'
   readonly name: string
   /** Roles by authorization; of a service account, those that a user needs to use it. Without any it is unrestricted. */
-  readonly permissions: Record<string, string[]>
+  readonly permissions: RoleLists
 }
 
 type CallOwner = (
@@ -104,23 +106,10 @@ async function read(
   }
 }
 
-function permissionsIn(entry: JsonObject): ResourcePermissions['permissions'] {
-  const { permissions, memberOf, requiredGroupMembership } = entry
-  const roles = rolesIn(permissions, requiredGroupMembership)
-  return Object.keys(roles).length === 0 && Array.isArray(memberOf)
-    ? { USE: textsOf(memberOf) }
-    : roles
-}
+const toMembers = shape({ memberOf: maybeTexts })
 
-export function rolesIn(
-  permissions: unknown,
-  requiredGroupMembership: unknown,
-): Record<string, string[]> {
-  if (isObject(permissions) && Object.keys(permissions).length > 0) {
-    return Object.fromEntries(
-      Object.entries(permissions).map(([authorization, roles]) => [authorization, textsOf(roles)]),
-    )
-  }
-  const groups = textsOf(requiredGroupMembership)
-  return groups.length === 0 ? {} : { READ: groups, WRITE: groups }
+function permissionsIn(entry: JsonObject): RoleLists {
+  const roles = rolesIn(toPermissionRecord(entry))
+  const { memberOf } = toMembers(entry)
+  return Object.keys(roles).length === 0 && memberOf !== undefined ? { USE: memberOf } : roles
 }

@@ -5,12 +5,12 @@ import { flagModel, integer, maybeText, nothing } from '@fairlead/base/json/sche
 import { type JsonObject, withoutNulls } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import type { Account } from '@fairlead/model/environments/accounts.ts'
 import { allowedAccounts } from '@fairlead/model/rights/allowed-accounts.ts'
+import { rolesIn } from '@fairlead/model/rights/permissions.ts'
 import { z } from 'zod'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
-import { rolesIn } from '../access/access-resources.ts'
 import { createAccountFilter } from '../access/application-access.ts'
-import type { AccountRecord } from '../account-cache.ts'
 import { get, operationsWith, remove } from '../declare.ts'
 import { demandsNothing, filteredBy, managesAccounts } from '../demands.ts'
 import { AccountDefinition, AccountModel } from '../models/infrastructure.ts'
@@ -100,7 +100,7 @@ async function findAccount(request: OperationRequest, platform: Platform): Promi
 async function createWriteCheck(
   request: OperationRequest,
   { accounts, permissions }: Platform,
-): Promise<(account: AccountRecord) => boolean> {
+): Promise<(account: Account) => boolean> {
   const { user } = request.state
   if (user === undefined) return () => false
   const view = permissions.enabled ? await permissions.viewOf(user) : 'off'
@@ -108,11 +108,8 @@ async function createWriteCheck(
   return (account) => writable.has(foldName(account.name))
 }
 
-function permissionsOf({
-  permissions,
-  requiredGroupMembership,
-}: AccountRecord): Record<string, string[]> {
-  const roles = Object.entries(rolesIn(permissions, requiredGroupMembership))
+function permissionsOf(account: Account): Record<string, string[]> {
+  const roles = Object.entries(rolesIn(account))
   return Object.fromEntries(
     roles.map(([authorization, names]) => [authorization, names.map((name) => name.toLowerCase())]),
   )
@@ -121,8 +118,8 @@ function permissionsOf({
 const shortFields = ['name', 'accountId', 'type', 'requiredGroupMembership'] as const
 
 /** Clients read accounts into types that know no null. */
-function toShortView(account: AccountRecord, authorized: boolean): JsonObject {
-  const fields = shortFields.map((field) => [field, account[field]])
+function toShortView(account: Account, authorized: boolean): JsonObject {
+  const fields = shortFields.map((field) => [field, account.all[field]])
   return withoutNulls({
     ...Object.fromEntries(fields),
     permissions: permissionsOf(account),
@@ -130,8 +127,8 @@ function toShortView(account: AccountRecord, authorized: boolean): JsonObject {
   })
 }
 
-function toFullView(account: AccountRecord, authorized: boolean): JsonObject {
-  return withoutNulls({ ...account, permissions: permissionsOf(account), authorized })
+function toFullView(account: Account, authorized: boolean): JsonObject {
+  return withoutNulls({ ...account.all, permissions: permissionsOf(account), authorized })
 }
 
 /** The list of accounts is read again at once, so that the author of the change sees it. */

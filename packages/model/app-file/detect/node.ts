@@ -1,12 +1,8 @@
 /** Apps of Node, by package.json and the lock file beside it. */
+
 import { posix } from 'node:path'
-import {
-  isObject,
-  type JsonObject,
-  objectOf,
-  parseObject,
-  textOf,
-} from '@fairlead/base/json/values.ts'
+import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { objectOf, parseObject, textOf } from '@fairlead/base/json/values.ts'
 import { databasesOf } from './databases.ts'
 import {
   type AppFolder,
@@ -29,12 +25,19 @@ const siteTools: Readonly<Record<string, string>> = {
   astro: 'dist',
   'react-scripts': 'build',
 }
-const dependencyKeys = [
-  'dependencies',
-  'devDependencies',
-  'optionalDependencies',
-  'peerDependencies',
-]
+const namesOf = (value: unknown) => Object.keys(objectOf(value))
+const readPackage = shape({
+  scripts: objectOf,
+  dependencies: namesOf,
+  devDependencies: namesOf,
+  optionalDependencies: namesOf,
+  peerDependencies: namesOf,
+  packageManager: or(textOf, ''),
+  engines: shape({ node: textOf }),
+  hasWorkspaces: [(value) => value !== undefined, 'workspaces'],
+  main: textOf,
+})
+type Package = ShapeOf<typeof readPackage>
 /** Make an installation do more than its lock file says. */
 const installScripts = ['preinstall', 'install', 'postinstall', 'prepare']
 /** Words of the title, by package. */
@@ -58,11 +61,16 @@ export async function detectNode(
   { node, startIsKnown = false }: BuildWishes,
 ): Promise<DetectedApp> {
   const manifest = parsePackage((await folder.read('package.json')) ?? '')
-  const scripts = objectOf(manifest['scripts'])
-  const packages = dependencyKeys.flatMap((key) => Object.keys(objectOf(manifest[key])))
+  const { scripts } = manifest
+  const packages = [
+    ...manifest.dependencies,
+    ...manifest.devDependencies,
+    ...manifest.optionalDependencies,
+    ...manifest.peerDependencies,
+  ]
   const manager = findManager(folder, manifest)
   const pnpmSettings = (await folder.read('pnpm-workspace.yaml')) ?? ''
-  const hasWorkspaces = manifest['workspaces'] !== undefined || /^packages:/m.test(pnpmSettings)
+  const hasWorkspaces = manifest.hasWorkspaces || /^packages:/m.test(pnpmSettings)
   const hasPackages = packages.length > 0 || hasWorkspaces
   const lockFile = folder.paths.has(lockFiles[manager]) ? lockFiles[manager] : undefined
   const version = await versionOf(folder, manifest, node)
@@ -80,7 +88,7 @@ export async function detectNode(
       lockFile,
       isBerry: manager === 'yarn' && /^__metadata:/m.test((await folder.read('yarn.lock')) ?? ''),
       hasPackages,
-      hasDevelopmentPackages: Object.keys(objectOf(manifest['devDependencies'])).length > 0,
+      hasDevelopmentPackages: manifest.devDependencies.length > 0,
       installsMore: hasWorkspaces || installScripts.some((name) => name in scripts),
       hasBuild: 'build' in scripts,
       version,
@@ -96,14 +104,14 @@ export async function detectNode(
   }
 }
 
-function parsePackage(text: string): JsonObject {
+function parsePackage(text: string): Package {
   const manifest = parseObject(text)
-  if (manifest !== undefined && isObject(manifest)) return manifest
+  if (manifest !== undefined) return readPackage(manifest)
   throw new DetectionError('package.json is not a JSON object.', 'Correct package.json.')
 }
 
-function findManager({ paths }: AppFolder, manifest: JsonObject): NodeManager {
-  const declared = /^([a-z]+)@/.exec(textOf(manifest['packageManager']) ?? '')?.[1]
+function findManager({ paths }: AppFolder, manifest: Package): NodeManager {
+  const declared = /^([a-z]+)@/.exec(manifest.packageManager)?.[1]
   if (declared !== undefined) {
     if (Object.hasOwn(lockFiles, declared)) return declared as NodeManager
     throw new DetectionError(
@@ -124,11 +132,11 @@ function findManager({ paths }: AppFolder, manifest: JsonObject): NodeManager {
 
 async function versionOf(
   folder: AppFolder,
-  manifest: JsonObject,
+  manifest: Package,
   wished: string | undefined,
 ): Promise<VersionDemand | undefined> {
   if (wished !== undefined) return { range: wished, place: 'build.node' }
-  const engine = textOf(objectOf(manifest['engines'])['node'])
+  const engine = manifest.engines.node
   if (engine !== undefined) return { range: engine, place: 'engines.node' }
   for (const place of ['.nvmrc', '.node-version']) {
     const range = (await folder.read(place))?.trim()
@@ -150,21 +158,20 @@ async function pagesOf(
   return /\boutDir:\s*['"](?:\.\/)?([^'"./][^'"]*)['"]/.exec(text ?? '')?.[1] ?? siteTools[tool]
 }
 
-function commandOf({ paths }: AppFolder, manifest: JsonObject, manager: NodeManager): string {
-  const scripts = objectOf(manifest['scripts'])
+function commandOf({ paths }: AppFolder, manifest: Package, manager: NodeManager): string {
+  const { scripts, main } = manifest
   const start = textOf(scripts['start'])
   if (start !== undefined) {
     // Without a manager in between, the program itself gets the signals.
     const isOne = !('prestart' in scripts) && !('poststart' in scripts)
     return (isOne ? inShell(start) : undefined) ?? `${manager} run start`
   }
-  const main = textOf(manifest['main'])
   const tried = [...new Set([...(main === undefined ? [] : [main]), 'server.js', 'index.js'])]
   const found = tried.map((path) => posix.normalize(path)).find((path) => paths.has(path))
   if (found !== undefined) return `node ${found}`
   throw new DetectionError(
     `Nothing says how the app is started: package.json has no script "start", and there is no ${tried.join(', no ')}.`,
-    manifest['workspaces'] === undefined
+    !manifest.hasWorkspaces
       ? 'Add a script to package.json: "scripts": { "start": "node server.js" }.'
       : 'Name the programs of its workspaces in a Procfile, one in a line, such as "web: node web/server.js" and "api: node api/server.js".',
   )

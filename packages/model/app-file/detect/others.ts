@@ -1,5 +1,6 @@
 /** Programs of Java and Rust, and what has no build of its own. */
-import { objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { objectList, shape } from '@fairlead/base/json/shape.ts'
+import { textOf } from '@fairlead/base/json/values.ts'
 import { type AppFolder, type DetectedApp, DetectionError, type Language } from './detected.ts'
 import { parseToml } from './requirements.ts'
 
@@ -10,12 +11,16 @@ export function detectJar(jar: string): DetectedApp {
   return program({ kind: 'java', jar }, 'Java', jar, `java -Dserver.port=$PORT -jar ${jar}`)
 }
 
+const readCargo = shape({
+  main: [shape({ name: textOf, program: [textOf, 'default-run'] }), 'package'],
+  bin: objectList(shape({ name: textOf })),
+})
+
 export async function detectRust(folder: AppFolder): Promise<DetectedApp> {
   const manifest = parseToml((await folder.read('Cargo.toml')) ?? '', 'Cargo.toml')
-  const main = objectOf(manifest['package'])
-  const programs = objectsOf(manifest['bin']).flatMap((each) => textOf(each['name']) ?? [])
-  const name =
-    textOf(main['default-run']) ?? (programs.length === 1 ? programs[0] : textOf(main['name']))
+  const { main, bin } = readCargo(manifest)
+  const programs = bin.flatMap((each) => each.name ?? [])
+  const name = main.program ?? (programs.length === 1 ? programs[0] : main.name)
   if (name === undefined)
     throw new DetectionError(
       'Cargo.toml names no package.',

@@ -1,6 +1,8 @@
 /** Names of the packages that an app of Python asks for. */
+
 import { posix } from 'node:path'
-import { isObject, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { shape, withAll } from '@fairlead/base/json/shape.ts'
+import { isObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { parse } from 'smol-toml'
 import { type AppFolder, DetectionError } from './detected.ts'
 
@@ -38,18 +40,20 @@ export interface PythonProject {
 export async function readProject(folder: AppFolder): Promise<PythonProject | undefined> {
   const text = await folder.read('pyproject.toml')
   if (text === undefined) return undefined
-  const document = parseToml(text, 'pyproject.toml')
-  const project = objectOf(document['project'])
-  const poetry = objectOf(objectOf(document['tool'])['poetry'])
-  const listed = textsOf(project['dependencies'])
-  const ofPoetry = Object.keys(objectOf(poetry['dependencies']))
-  const constraint = objectOf(poetry['dependencies'])['python']
+  const { project, tool, isBuilt } = readToml(parseToml(text, 'pyproject.toml'))
+  const { all, python } = tool.poetry.dependencies
   return {
-    packages: [...listed.flatMap(packageOf), ...ofPoetry.map(normalize)],
-    requirements: isObject(document['build-system']) ? undefined : listed,
-    python: textOf(project['requires-python']) ?? textOf(constraint),
+    packages: [...project.dependencies.flatMap(packageOf), ...Object.keys(all).map(normalize)],
+    requirements: isBuilt ? undefined : project.dependencies,
+    python: project.python ?? python,
   }
 }
+
+const readToml = shape({
+  project: shape({ dependencies: textsOf, python: [textOf, 'requires-python'] }),
+  tool: shape({ poetry: shape({ dependencies: withAll(shape({ python: textOf })) }) }),
+  isBuilt: [isObject, 'build-system'],
+})
 
 export function parseToml(text: string, file: string): Record<string, unknown> {
   try {

@@ -1,13 +1,9 @@
 /** States of built-in kinds that need more than their conditions, and of routes and gateways. */
+
 import { isDeepStrictEqual } from 'node:util'
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import {
-  fieldAt,
-  type JsonObject,
-  objectOf,
-  objectsOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
+import { objectList, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { annotationOf } from '../manifests/annotations.ts'
 import { toAutoscaler } from '../objects/workload.ts'
 import {
@@ -75,22 +71,32 @@ export const observedKinds: ReadonlySet<string> = new Set([
   'apps/StatefulSet',
 ])
 
-function addresses(status: JsonObject): JsonObject[] {
-  return objectsOf(fieldAt(status, 'loadBalancer', 'ingress'))
+const readBalancer = shape({
+  loadBalancer: shape({
+    ingress: objectList(
+      shape({
+        address: [textOf, 'ip', 'hostname'],
+        ports: objectList(shape({ error: textOf })),
+      }),
+    ),
+  }),
+})
+
+function addresses(status: JsonObject) {
+  return readBalancer(status).loadBalancer.ingress
 }
 
 function service(subject: HealthSubject, context: HealthContext): HealthOutcome {
   if (subject.spec['type'] !== 'LoadBalancer') return outcome('healthy', 'The service is set up.')
   const found = addresses(subject.status)
   const problem = found
-    .flatMap((each) => objectsOf(each['ports']))
-    .map((port) => textOf(port['error']))
+    .flatMap(({ ports }) => ports)
+    .map((port) => port.error)
     .find((error) => error !== undefined)
   if (problem !== undefined)
     return outcome('failed', `A port of the load balancer fails: ${problem}.`)
   const [first] = found
-  if (first !== undefined)
-    return outcome('healthy', `Its address is ${textOf(first['ip']) ?? textOf(first['hostname'])}.`)
+  if (first !== undefined) return outcome('healthy', `Its address is ${first.address}.`)
   return awaited(subject, context, {
     limitMs: context.unattendedMs,
     waits: 'The load balancer has no address yet.',
@@ -100,8 +106,7 @@ function service(subject: HealthSubject, context: HealthContext): HealthOutcome 
 
 function ingress(subject: HealthSubject, context: HealthContext): HealthOutcome {
   const [first] = addresses(subject.status)
-  if (first !== undefined)
-    return outcome('healthy', `Its address is ${textOf(first['ip']) ?? textOf(first['hostname'])}.`)
+  if (first !== undefined) return outcome('healthy', `Its address is ${first.address}.`)
   return awaited(subject, context, {
     limitMs: context.unattendedMs,
     waits: 'The ingress has no address yet.',
@@ -109,12 +114,15 @@ function ingress(subject: HealthSubject, context: HealthContext): HealthOutcome 
   })
 }
 
-function claim(
-  { status, spec, ...rest }: HealthSubject,
-  { storageClass }: HealthContext,
-): HealthOutcome {
-  const subject = { status, spec, ...rest }
-  const phase = textOf(status['phase'])
+export const toClaim = shape({
+  spec: shape({ storageClassName: textOf, volumeName: textOf }),
+  status: shape({ phase: textOf }),
+})
+
+function claim(subject: HealthSubject, { storageClass }: HealthContext): HealthOutcome {
+  const { spec, status } = toClaim(subject.object)
+  const { storageClassName: name, volumeName } = spec
+  const { phase } = status
   if (phase === 'Lost') return outcome('failed', 'Its volume is lost.', { reason: 'Lost' })
   if (phase === 'Bound') {
     const refused = subject.conditions.find(
@@ -125,15 +133,14 @@ function claim(
       .map((type) => trueCondition(subject, type))
       .find((condition) => condition !== undefined)
     return changing === undefined
-      ? outcome('healthy', `It is bound to ${textOf(spec['volumeName']) ?? 'a volume'}.`)
+      ? outcome('healthy', `It is bound to ${volumeName ?? 'a volume'}.`)
       : byCondition('progressing', changing)
   }
-  const name = textOf(spec['storageClassName'])
   if (storageClass === 'waits-for-pod')
     return outcome('unattended', 'It waits for its first pod.', {
       warning: 'The claim is bound once a pod uses it.',
     })
-  if (storageClass === 'missing' && textOf(spec['volumeName']) === undefined)
+  if (storageClass === 'missing' && volumeName === undefined)
     return outcome(
       'progressing',
       name === undefined

@@ -1,5 +1,6 @@
 /** States of kinds without a rule: the conditions of kstatus, then what controllers of custom kinds usually write. */
-import { fieldAt, numberOf, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { isBuiltInGroup } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
 import { attached } from './built-in.ts'
@@ -14,6 +15,7 @@ import {
   isSet,
   type ObjectState,
   outcome,
+  toManaged,
 } from './result.ts'
 import { parseRule, runRule } from './rule-language.ts'
 
@@ -59,7 +61,7 @@ export function generic(subject: HealthSubject, context: HealthContext): HealthO
 }
 
 function managersOf({ metadata }: KubeObject): string[] {
-  return objectsOf(metadata['managedFields']).flatMap((entry) => textOf(entry['manager']) ?? [])
+  return toManaged(metadata).managedFields.flatMap(({ manager }) => manager ?? [])
 }
 
 /** Conditions that operators have instead of `Ready`. */
@@ -107,14 +109,16 @@ const words: readonly (readonly [state: ObjectState, word: RegExp])[] = [
   ['healthy', /^/],
 ]
 
+const toSpoken = shape({ phase: textOf, message: [textOf, 'message', 'reason'] })
+
 function byWord({ status }: HealthSubject): HealthOutcome | undefined {
-  const of = (name: string) => textOf(status[name]) ?? textOf(fieldAt(status[name], 'phase'))
+  const of = (name: string) => textOf(status[name]) ?? toSpoken(status[name]).phase
   const name = wordFields.find((each) => of(each)?.trim())
   const text = name === undefined ? '' : (of(name) ?? '').trim()
   const [first = ''] = text.toLowerCase().split(/[^a-z_]/, 1)
   const found = words.find(([, word]) => word.test(first))
   if (found === undefined || name === undefined) return undefined
-  const message = textOf(status['message']) ?? textOf(status['reason'])
+  const { message } = toSpoken(status)
   const why = message === undefined ? '' : `: ${message}`
   return outcome(found[0], `Its ${name} is ${text}${why}.`)
 }
@@ -124,7 +128,7 @@ function byCount({ spec, status }: HealthSubject): HealthOutcome | undefined {
   const wanted = numberOf(spec['replicas'])
   if (wanted === undefined) return undefined
   for (const name of ['readyReplicas', 'updatedReplicas', 'availableReplicas']) {
-    const count = numberOf(objectOf(status)[name])
+    const count = numberOf(status[name])
     if (count !== undefined && count < wanted)
       return outcome('progressing', `${name} is ${count} of ${wanted}.`)
   }

@@ -1,11 +1,11 @@
 /** States of objects of every kind, and what a health result says (docs/contracts/kubernetes.md#status). */
+import { asGiven, objectList, shape } from '@fairlead/base/json/shape.ts'
 import {
   fieldAt,
   isObject,
   type JsonObject,
   numberOf,
   objectOf,
-  objectsOf,
   textOf,
 } from '@fairlead/base/json/values.ts'
 import { type KubeObject, millisecondsOf } from '../objects.ts'
@@ -98,23 +98,28 @@ export function toHealthSubject(object: KubeObject): HealthSubject {
   }
 }
 
+const readConditions = shape({
+  conditions: objectList(
+    shape({
+      type: asGiven,
+      status: asGiven,
+      reason: textOf,
+      message: textOf,
+      since: [textOf, 'lastTransitionTime'],
+      observed: [numberOf, 'observedGeneration'],
+    }),
+  ),
+})
+
 /** Conditions of a status, or of a part of it such as a listener. */
 export function conditionsIn(
   part: JsonObject,
   { metadata }: Pick<KubeObject, 'metadata'>,
 ): HealthCondition[] {
-  return objectsOf(part['conditions']).flatMap((condition) => {
-    const { type, status, reason, message, lastTransitionTime, observedGeneration } = condition
-    const observed = numberOf(observedGeneration)
+  return readConditions(part).conditions.flatMap(({ type, status, observed, ...condition }) => {
     const isOld = observed !== undefined && observed < (metadata.generation ?? 0)
     if (typeof type !== 'string' || typeof status !== 'string' || isOld) return []
-    return {
-      type,
-      status,
-      reason: textOf(reason),
-      message: textOf(message),
-      since: textOf(lastTransitionTime),
-    }
+    return { type, status, ...condition }
   })
 }
 
@@ -128,9 +133,15 @@ export function reportedMsOf(object: KubeObject): number | undefined {
   return latest(writesOf(object, true))
 }
 
+export const toManaged = shape({
+  managedFields: objectList(shape({ manager: textOf, subresource: asGiven, time: asGiven })),
+})
+
 function writesOf({ metadata }: KubeObject, ofStatus: boolean): unknown[] {
-  return objectsOf(metadata['managedFields'])
-    .filter(({ subresource }) => (ofStatus ? subresource === 'status' : subresource === undefined))
+  return toManaged(metadata)
+    .managedFields.filter(({ subresource }) =>
+      ofStatus ? subresource === 'status' : subresource === undefined,
+    )
     .map(({ time }) => time)
 }
 

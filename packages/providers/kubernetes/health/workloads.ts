@@ -1,13 +1,5 @@
-/** States of pods, and of the workloads that make them. */
-import {
-  fieldAt,
-  type JsonObject,
-  numberOf,
-  objectsOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
 import { type ContainerStatus, toPod } from '../objects/pod.ts'
-import { toWorkload, type Workload } from '../objects/workload.ts'
+import { toCronJob, toWorkload, type Workload } from '../objects/workload.ts'
 import {
   awaited,
   byCondition,
@@ -70,8 +62,7 @@ export function deployment(subject: HealthSubject): HealthOutcome {
     return refusal(subject) ?? outcome('progressing', waiting, { isAvailable: isServing(subject) })
   if (missing?.status === 'False' && wanted > 0) return byCondition('progressing', missing)
   const isDone = late?.status === 'True' && late.reason === 'NewReplicaSetAvailable'
-  const hasDeadline = subject.spec['progressDeadlineSeconds'] !== undefined
-  return late !== undefined && hasDeadline && !isDone && wanted > 0
+  return late !== undefined && spec.hasDeadline && !isDone && wanted > 0
     ? byCondition('progressing', late, serving)
     : ready(wanted)
 }
@@ -116,10 +107,9 @@ export function statefulSet(subject: HealthSubject): HealthOutcome {
           `${updated} of ${pods(wanted)} have the new revision; the partition is ${partition}.`,
         )
       : outcome('progressing', `${updated} of ${pods(goal)} are updated.`, serving)
-  const minimal = fieldAt(subject.spec, 'minReadySeconds')
   const short =
     shortOf(wanted, { current: status.currentReplicas }) ??
-    (minimal === undefined || minimal === 0
+    (spec.minReadySeconds === 0
       ? undefined
       : shortOf(wanted, { available: status.availableReplicas }))
   if (short !== undefined) return outcome('progressing', short, serving)
@@ -159,21 +149,19 @@ export function daemonSet(subject: HealthSubject): HealthOutcome {
 const ownJobs = 'kubernetes.io/job-controller'
 
 export function job(subject: HealthSubject, context: HealthContext): HealthOutcome {
-  const { status } = toWorkload(subject.object)
-  const { succeeded, active } = status
+  const { spec, status } = toWorkload(subject.object)
+  const { succeeded, active, failed } = status
   const complete = trueCondition(subject, 'Complete')
-  const count = numberOf(subject.spec['completions'])
+  const { completions: count, backoffLimit: limit, managedBy: manager } = spec
   const progress =
     count === undefined
       ? `${succeeded} succeeded (work queue)`
       : `${succeeded} of ${count} succeeded`
-  const failed = numberOf(subject.status['failed']) ?? 0
-  const limit = numberOf(subject.spec['backoffLimit']) ?? 6
   if (complete !== undefined)
     return outcome('done', `${progress}.`, { reason: complete.reason, since: complete.since })
   const failure = trueCondition(subject, 'Failed')
   if (failure !== undefined) {
-    const indexes = textOf(subject.status['failedIndexes'])
+    const { failedIndexes: indexes } = status
     const { sentence, ...found } = byCondition('failed', failure, { final: true, ...serving })
     return { ...found, sentence: indexes ? `${sentence} Failed indexes: ${indexes}.` : sentence }
   }
@@ -184,15 +172,14 @@ export function job(subject: HealthSubject, context: HealthContext): HealthOutco
   }
   if (trueCondition(subject, 'SuccessCriteriaMet') !== undefined)
     return outcome('progressing', 'Its success criteria are met; the last pods end.', serving)
-  if (subject.spec['suspend'] === true)
+  if (spec.suspend)
     return active > 0
       ? outcome('progressing', `The job is being suspended; ${pods(active)} still run.`, serving)
       : outcome('suspended', 'The job is suspended.', { warning: 'The job is suspended.' })
-  if (subject.spec['parallelism'] === 0 && active === 0)
+  if (spec.parallelism === 0 && active === 0)
     return outcome('suspended', 'The parallelism of the job is 0.', {
       warning: 'The parallelism of the job is 0, so that no pod runs.',
     })
-  const manager = textOf(subject.spec['managedBy'])
   if (manager !== undefined && manager !== ownJobs && Object.keys(subject.status).length === 0)
     return awaited(subject, context, {
       limitMs: context.unattendedMs,
@@ -203,17 +190,15 @@ export function job(subject: HealthSubject, context: HealthContext): HealthOutco
 }
 
 export function cronJob(subject: HealthSubject): HealthOutcome {
-  const { spec, status } = subject
-  if (spec['suspend'] === true)
+  const { spec, status } = toCronJob(subject.object)
+  if (spec.suspend)
     return outcome('suspended', 'The cron job is suspended.', {
       warning: 'The cron job is suspended.',
     })
-  const schedule = textOf(spec['schedule']) ?? ''
-  const last = textOf(status['lastScheduleTime'])
+  const { lastScheduleTime: last, lastSuccessfulTime: success } = status
   if (last === undefined)
-    return outcome('healthy', `It has not run yet; its schedule is ${schedule}.`)
-  if (objectsOf(status['active']).length > 0) return outcome('healthy', 'It is running.')
-  const success = textOf(status['lastSuccessfulTime'])
+    return outcome('healthy', `It has not run yet; its schedule is ${spec.schedule}.`)
+  if (status.active.length > 0) return outcome('healthy', 'It is running.')
   if (success !== undefined && Date.parse(success) >= Date.parse(last))
     return outcome('healthy', `The last run, of ${last}, succeeded.`)
   const warning = `The last run, of ${last}, failed.`
@@ -224,7 +209,7 @@ const failingWaits =
   /^(?:Err.*|.*(?:BackOff|Error)|InvalidImageName|RegistryUnavailable|SignatureValidationFailed)$/
 
 export function pod(subject: HealthSubject): HealthOutcome {
-  const { status } = toPod(subject.object)
+  const { spec, status } = toPod(subject.object)
   const { phase, reason, message } = status
   if (phase === 'Succeeded') return outcome('done', 'All containers ended with success.')
   if (phase === 'Failed') {
@@ -233,8 +218,8 @@ export function pod(subject: HealthSubject): HealthOutcome {
     return outcome('failed', sentence, { final: true, reason })
   }
   if (phase === undefined) return outcome('progressing', 'No phase has been reported yet.')
-  const gates = objectsOf(subject.spec['schedulingGates']).map(({ name }) => String(name))
-  if (gates.length > 0 && subject.spec['nodeName'] === undefined)
+  const gates = spec.schedulingGates.map(({ name }) => name)
+  if (gates.length > 0 && spec.nodeName === undefined)
     return outcome('suspended', `It waits for the scheduling gate ${gates.join(', ')}.`, {
       warning: `It is not scheduled before the gate ${gates.join(', ')} is removed.`,
     })
@@ -280,16 +265,23 @@ function unscheduled(subject: HealthSubject): HealthOutcome | undefined {
 }
 
 function running(subject: HealthSubject): HealthOutcome {
-  const policy = textOf(subject.spec['restartPolicy']) ?? 'Always'
-  const sidecar = sidecars(subject.spec).find((name) => !hasStarted(subject, name))
+  const { spec, status } = toPod(subject.object)
+  const { restartPolicy: policy } = spec
+  const hasStarted = (name: string) =>
+    status.initContainerStatuses.some((each) => each.name === name && each.started)
+  // Init containers that go on running.
+  const sidecar = spec.initContainers
+    .filter(({ restartPolicy }) => restartPolicy === 'Always')
+    .map(({ name = '' }) => name)
+    .find((name) => !hasStarted(name))
   if (sidecar !== undefined)
     return outcome('progressing', `The sidecar ${sidecar} has not started.`)
   const condition = healthConditionOf(subject, 'Ready')
   const isReady = condition?.status === 'True'
   if (isReady && policy === 'Always') return outcome('healthy', 'The pod is ready.')
   if (isReady) return outcome('progressing', 'The pod runs until its containers end.', serving)
-  const gate = objectsOf(subject.spec['readinessGates'])
-    .map(({ conditionType }) => String(conditionType))
+  const gate = spec.readinessGates
+    .map(({ conditionType }) => conditionType)
     .find((type) => healthConditionOf(subject, type)?.status !== 'True')
   if (gate !== undefined)
     return outcome('progressing', `The readiness gate ${gate} is not fulfilled.`)
@@ -298,19 +290,6 @@ function running(subject: HealthSubject): HealthOutcome {
   return condition === undefined
     ? outcome('progressing', 'It runs and has not reported that it is ready.')
     : byCondition('progressing', condition)
-}
-
-/** Init containers that go on running. */
-function sidecars(spec: JsonObject): string[] {
-  return objectsOf(spec['initContainers']).flatMap(({ name, restartPolicy }) =>
-    restartPolicy === 'Always' ? [String(name)] : [],
-  )
-}
-
-function hasStarted({ status }: HealthSubject, name: string): boolean {
-  return objectsOf(status['initContainerStatuses']).some(
-    (each) => each['name'] === name && each['started'] === true,
-  )
 }
 
 function starting(subject: HealthSubject, phase: string): HealthOutcome {
@@ -329,7 +308,7 @@ export function likeDeployment(subject: HealthSubject): HealthOutcome | undefine
   return stableRS !== undefined && stableRS !== currentPodHash
     ? outcome(
         'progressing',
-        `The new revision ${textOf(currentPodHash)} is not the stable one yet.`,
+        `The new revision ${String(currentPodHash)} is not the stable one yet.`,
         serving,
       )
     : deployment(subject)

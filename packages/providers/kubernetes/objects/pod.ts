@@ -1,9 +1,9 @@
 /** Pods, and specifications of pods in templates: the fields that Fairlead reads. */
-import { list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { list, maybe, objectList, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { isObject, isTrue, numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { toConditions, toLabels } from '../objects.ts'
 
-const toContainer = shape({ name: textOf, image: textOf })
+const toContainer = shape({ name: textOf, image: textOf, restartPolicy: textOf })
 
 export const toPodSpec = shape({
   nodeName: textOf,
@@ -11,6 +11,9 @@ export const toPodSpec = shape({
   containers: list(toContainer),
   containersAsGiven: [objectsOf, 'containers'],
   ephemeralContainers: list(toContainer),
+  restartPolicy: or(textOf, 'Always'),
+  schedulingGates: objectList(shape({ name: String })),
+  readinessGates: objectList(shape({ conditionType: String })),
 })
 
 export const toPodTemplate = shape({
@@ -34,6 +37,7 @@ const toContainers = list(
     name: or(textOf, ''),
     image: or(textOf, ''),
     ready: isTrue,
+    started: isTrue,
     restartCount: or(numberOf, 0),
     state: toStates,
     lastState: toStates,

@@ -1,6 +1,6 @@
 /** Workloads that make pods, and autoscalers: the fields that Fairlead reads. */
 import { asGiven, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, isTrue, numberOf, textOf } from '@fairlead/base/json/values.ts'
+import { isObject, isTrue, numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { toConditions, toLabels } from '../objects.ts'
 import { toPodTemplate } from './pod.ts'
 
@@ -10,12 +10,19 @@ export const toWorkload = shape({
   metadata: shape({ generation: numberOf }),
   spec: shape({
     replicas: numberOf,
-    completions: or(numberOf, 1),
+    completions: numberOf,
     paused: isTrue,
     selector: shape({ matchLabels: toLabels }),
     updateStrategy: shape({ type: textOf, rollingUpdate: maybe(shape({ partition: count })) }),
     template: toPodTemplate,
     templateAsGiven: [asGiven, 'template'],
+    minReadySeconds: count,
+    hasDeadline: [(value) => value !== undefined, 'progressDeadlineSeconds'],
+    /** Jobs: */
+    backoffLimit: or(numberOf, 6),
+    suspend: isTrue,
+    parallelism: numberOf,
+    managedBy: textOf,
   }),
   /** Whether its controller has reported a status. */
   hasStatus: [isObject, 'status'],
@@ -39,13 +46,20 @@ export const toWorkload = shape({
     /** Jobs: */
     active: count,
     succeeded: count,
+    failed: count,
+    failedIndexes: textOf,
     completionTime: textOf,
   }),
 })
 export type Workload = ShapeOf<typeof toWorkload>
 
 export const toCronJob = shape({
-  spec: shape({ jobTemplate: shape({ spec: shape({ template: toPodTemplate }) }) }),
+  spec: shape({
+    suspend: isTrue,
+    schedule: or(textOf, ''),
+    jobTemplate: shape({ spec: shape({ template: toPodTemplate }) }),
+  }),
+  status: shape({ lastScheduleTime: textOf, lastSuccessfulTime: textOf, active: objectsOf }),
 })
 
 export const toAutoscaler = shape({

@@ -1,8 +1,11 @@
 /** Health results on live objects, with what the API server says of their kinds. */
-import { fieldAt, isObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+
+import { asGiven, objectList, or, shape } from '@fairlead/base/json/shape.ts'
+import { fieldOf, isObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
 import { loadHealthRules } from '../application-rules.ts'
+import { toClaim } from '../health/built-in.ts'
 import { evaluateHealth } from '../health/evaluate.ts'
 import { type HealthContext, type HealthResult, isSet } from '../health/result.ts'
 import { isBuiltInGroup } from '../kinds.ts'
@@ -31,12 +34,13 @@ export async function loadHealth(
 /** What binds a claim that is pending. */
 async function storageClassOf(
   { api }: KubernetesAccount,
-  { kind, spec, status }: KubeObject,
+  object: KubeObject,
 ): Promise<HealthContext['storageClass']> {
-  if (kind !== 'PersistentVolumeClaim' || fieldAt(status, 'phase') === 'Bound') return undefined
+  const { spec, status } = toClaim(object)
+  if (object.kind !== 'PersistentVolumeClaim' || status.phase === 'Bound') return undefined
   const resource = await api.find({ kind: 'storageClass' })
   if (resource === undefined) return undefined
-  const name = textOf(fieldAt(spec, 'storageClassName'))
+  const { storageClassName: name } = spec
   const classes = await allowed(api.list(resource), undefined)
   if (classes === undefined) return undefined
   const isDefault = ({ metadata }: KubeObject) =>
@@ -55,21 +59,36 @@ async function namesConditionsOf(
   { group, version, plural, subresources }: ApiResource,
 ): Promise<boolean> {
   const isOwn = !apiVersion.includes('/') || isBuiltInGroup(group)
-  if (isOwn || !subresources.includes('status') || isSet(fieldAt(status, 'conditions')))
+  if (isOwn || !subresources.includes('status') || isSet(fieldOf(status, 'conditions')))
     return false
   const resource = await api.find({ kind: 'customResourceDefinition' })
   if (resource === undefined) return false
   const place = { resource, namespace: '', name: `${plural}.${group}` }
   const definition = await allowed(api.get(place), undefined)
-  const versions = objectsOf(fieldAt(definition, 'spec', 'versions'))
-  const served = versions.find(({ name }) => name === version)
-  const schema = fieldAt(served, 'schema', 'openAPIV3Schema', 'properties', 'status', 'properties')
-  const columns = objectsOf(fieldAt(served, 'additionalPrinterColumns'))
+  const served = readDefinition(definition).spec.versions.find(({ name }) => name === version)
+  if (served === undefined) return false
+  const { properties } = served.schema.openAPIV3Schema
   return (
-    isObject(fieldAt(schema, 'conditions')) ||
-    columns.some(({ jsonPath }) => textOf(jsonPath)?.startsWith('.status.conditions') === true)
+    isObject(properties.status.properties['conditions']) ||
+    served.columns.some(({ jsonPath }) => jsonPath.startsWith('.status.conditions'))
   )
 }
+
+const readDefinition = shape({
+  spec: shape({
+    versions: objectList(
+      shape({
+        name: asGiven,
+        schema: shape({
+          openAPIV3Schema: shape({
+            properties: shape({ status: shape({ properties: objectOf }) }),
+          }),
+        }),
+        columns: [objectList(shape({ jsonPath: or(textOf, '') })), 'additionalPrinterColumns'],
+      }),
+    ),
+  }),
+})
 
 async function allowed<T, U>(asked: Promise<T>, otherwise: U): Promise<T | U> {
   try {

@@ -1,7 +1,6 @@
 /** Names of stored applications, for lists that show no others. */
 
 import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
-import { textOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
@@ -42,9 +41,7 @@ export class StoredApplications {
     this.#loadedAtMs = now()
     try {
       const stored = await ports.definitions.applications(itself)
-      this.#names = new Set(
-        stored.flatMap(({ name }) => (textOf(name) === undefined ? [] : [foldName(String(name))])),
-      )
+      this.#names = new Set(stored.map(({ name }) => foldName(name)))
     } catch (error) {
       log.warn({ err: error }, 'stored applications cannot be read: Kubernetes lists show all')
     }

@@ -1,6 +1,3 @@
-/** Traffic guards: protect the last healthy instances of a cluster. @see docs/contracts/infrastructure.md#traffic-guards */
-import { objectList, or, shape } from '@fairlead/base/json/shape.ts'
-import { isTrue, textOf } from '@fairlead/base/json/values.ts'
 import type { CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
@@ -88,29 +85,16 @@ function upIn(
   ).length
 }
 
-/** An absent field matches an absent part only; `*` matches everything. */
-const pattern = or(textOf, '')
-const readGuards = shape({
-  trafficGuards: objectList(
-    shape({
-      enabled: (value: unknown) => value === undefined || isTrue(value),
-      account: pattern,
-      location: pattern,
-      stack: pattern,
-      detail: pattern,
-    }),
-  ),
-})
-
 async function isGuarded(
   { definitions }: TaskContext,
   { account, region, place }: PlacedTarget,
 ): Promise<boolean> {
   const { stack, detail } = place
-  const { trafficGuards } = readGuards(await definitions.application(place.application))
+  const application = await definitions.application(place.application)
+  // An absent field matches an absent part only; `*` matches everything.
   const matches = (wanted: string, value: string | null) =>
     wanted === '*' || wanted === (value ?? '')
-  return trafficGuards.some(
+  return (application?.trafficGuards ?? []).some(
     (rule) =>
       rule.enabled &&
       matches(rule.account, account) &&

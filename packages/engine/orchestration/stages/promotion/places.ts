@@ -65,7 +65,7 @@ export async function loadPlaces(context: TaskContext): Promise<PromotionPlaces>
     loadGroups(context),
   ])
   const used = groups.map(({ account }) => account)
-  const { list, problem } = environmentsOf(attributes?.['environments'], {
+  const { list, problem } = environmentsOf(attributes?.environments, {
     accounts,
     pipelines,
     used,
