@@ -1,6 +1,5 @@
 /** Things with a state, in their order: steps, inner stages, instances, deliveries. */
 
-import { objectOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { executionStatus, reasonIn, type Stage, type Status } from '../model/execution.ts'
 import { stepWords } from '../model/names.ts'
@@ -25,7 +24,7 @@ export function toStep({
   endTime,
   ...step
 }: Stage['tasks'][number]): Step {
-  const reason = reasonIn(objectOf(step.taskExceptionDetails)['exception']) ?? ''
+  const reason = reasonIn(step.taskExceptionDetails?.['exception']) ?? ''
   const times = { startTime, endTime }
   return {
     key: id,

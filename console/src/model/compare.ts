@@ -1,6 +1,6 @@
 /** What changed from one run of a pipeline to a later one: in sentences, and as the values of both records. */
 
-import { type JsonObject, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import {
   describeChanges as describeFields,
   type Revision,
@@ -15,7 +15,7 @@ import {
   startedBy,
   titleOf,
 } from './execution.ts'
-import { repositoryUrl, triggerWord } from './runs.ts'
+import { readSource, repositoryUrl, triggerWord } from './runs.ts'
 import { formatDuration } from './time.ts'
 
 export interface Change {
@@ -77,18 +77,17 @@ function inputChanges(older: Execution, newer: Execution): readonly Change[] {
 }
 
 function inputOf(run: Execution) {
-  const { parameters, hash, branch, tag, buildInfo, type } = run.trigger as JsonObject &
-    Execution['trigger']
+  const { parameters = {}, type } = run.trigger
+  const { hash, branch, tag, build } = readSource(run.trigger)
   const user = startedBy(run)
-  const build = scalarOf(objectOf(buildInfo)['number'])
   return {
-    parameter: objectOf(parameters),
+    parameter: parameters ?? {},
     image: imagesOf(run),
     commit: {
-      Commit: scalarOf(hash)?.slice(0, 8),
-      Branch: scalarOf(branch),
-      Tag: scalarOf(tag),
-      Build: build,
+      Commit: hash?.slice(0, 8),
+      Branch: branch,
+      Tag: tag,
+      Build: build.number,
     },
     start: triggerWord(type) + (user === undefined ? '' : ` by ${user}`),
   }
@@ -98,9 +97,10 @@ function linksOf(
   before: JsonObject,
   after: JsonObject,
 ): Readonly<Record<string, string | undefined>> {
-  const [one, other] = [scalarOf(before['hash']), scalarOf(after['hash'])]
-  const repository = after['source'] === 'bitbucket' ? undefined : repositoryUrl(after)
-  const url = scalarOf(objectOf(after['buildInfo'])['url'])
+  const { hash: one } = readSource(before)
+  const { hash: other, source, build } = readSource(after)
+  const repository = source === 'bitbucket' ? undefined : repositoryUrl(after)
+  const { url } = build
   return {
     Commit: one && repository && `${repository}/compare/${one}...${other}`,
     Build: url?.startsWith('http') ? url : undefined,
@@ -206,14 +206,14 @@ export function compareExecutions(older: Execution, newer: Execution): readonly 
 }
 
 function recordOf({ trigger, stages }: Execution): JsonObject {
-  const { type, parameters, tag, branch, hash, artifacts, buildInfo } = trigger as JsonObject
+  const { type, parameters, tag, branch, hash, artifacts } = trigger as JsonObject
   const ofStages = stages
     .filter(isTop)
     .map((stage) => [
       titleOf(stage),
       { status: stage.status, type: stage.type, context: stage.context, outputs: stage.outputs },
     ])
-  const build = objectOf(buildInfo)['url']
+  const build = readSource(trigger).build.url
   return {
     trigger: type,
     parameters,

@@ -1,6 +1,7 @@
 /** Lists of runs: what an address asks of the API, and what a row says. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { objectList, or, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import type { Execution } from './execution.ts'
 
 type Query = Readonly<Record<string, string | undefined>>
@@ -73,15 +74,32 @@ const hosts: Readonly<Record<string, string>> = {
   bitbucket: 'https://bitbucket.org',
 }
 
+/** What a trigger says of its commit and its build. */
+export const readSource = shape({
+  source: or(scalarOf, ''),
+  project: scalarOf,
+  slug: scalarOf,
+  version: scalarOf,
+  tag: scalarOf,
+  branch: scalarOf,
+  hash: scalarOf,
+  payload: shape({ repository: shape({ html_url: scalarOf }) }),
+  build: [
+    shape({
+      url: scalarOf,
+      number: scalarOf,
+      scm: objectList(shape({ remoteUrl: scalarOf, sha1: scalarOf, branch: scalarOf })),
+    }),
+    'buildInfo',
+  ],
+})
+
 /** Where a server shows the commits of a trigger, such as below `…/commit/`; undefined where its address is not known. */
 export function repositoryUrl(trigger: JsonObject): string | undefined {
-  const { source, project, slug, payload, buildInfo } = trigger
-  const [change] = objectsOf(objectOf(buildInfo)['scm'])
-  const remote =
-    scalarOf(objectOf(objectOf(payload)['repository'])['html_url']) ??
-    scalarOf(change?.['remoteUrl'])
-  const host = hosts[scalarOf(source) ?? '']
-  const known = scalarOf(project) && scalarOf(slug) && host && `${host}/${project}/${slug}`
+  const { source, project, slug, payload, build } = readSource(trigger)
+  const remote = payload.repository.html_url ?? build.scm[0]?.remoteUrl
+  const host = hosts[source]
+  const known = project && slug && host && `${host}/${project}/${slug}`
   const url = remote?.startsWith('https://') ? remote.replace(/\.git$/, '') : known
   return url && url + (url.startsWith('https://gitlab.com/') ? '/-' : '')
 }
@@ -90,22 +108,15 @@ const maxParts = 4
 
 /** What a run is of: its parameters, and version, branch and commit of its trigger. */
 export function contentOf({ trigger }: Execution): readonly string[] {
-  const { tag, branch, hash, version, buildInfo } = trigger as JsonObject
-  const parameters = Object.entries(objectOf(trigger.parameters)).map(([name, value]) => {
+  const { tag, branch, hash, version, build } = readSource(trigger)
+  const parameters = Object.entries(trigger.parameters ?? {}).map(([name, value]) => {
     const text = typeof value === 'boolean' ? String(value) : scalarOf(value)
     return text && `${name} ${text}`
   })
-  const images = objectsOf(trigger.artifacts).map(({ reference }) =>
+  const images = (trigger.artifacts ?? []).map(({ reference }) =>
     scalarOf(reference)?.split('/').at(-1),
   )
-  const build = scalarOf(objectOf(buildInfo)['number'])
-  const source = [
-    scalarOf(version),
-    scalarOf(tag),
-    scalarOf(branch),
-    scalarOf(hash)?.slice(0, 8),
-    build && `build ${build}`,
-  ]
+  const source = [version, tag, branch, hash?.slice(0, 8), build.number && `build ${build.number}`]
   const parts = [...source, ...parameters, ...images].flatMap((part) => part || [])
   return parts.length <= maxParts
     ? parts

@@ -1,5 +1,6 @@
 /** Server groups of a cluster as a picture: their instances, and how they share the traffic, now or when a run ended. */
-import { type JsonObject, numberOf, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { asGiven, objectList, shape, withAll } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, numberOf } from '@fairlead/base/json/values.ts'
 import type { Deployment } from './deployment.ts'
 import { instanceStatus, type Status } from './execution.ts'
 import {
@@ -97,18 +98,31 @@ export function shareOf(group: ServerGroup, groups: readonly ServerGroup[]): num
   return ((1 - fixed) * inServiceOf(group)) / Math.max(1, others)
 }
 
+const toSharers = objectList(
+  withAll(
+    shape({
+      instances: objectList(
+        shape({
+          name: String,
+          healthState: [
+            (health) => (toRecord(health).state === 'InService' ? 'Up' : 'OutOfService'),
+            'health',
+          ],
+        }),
+      ),
+    }),
+  ),
+)
+
+const toRecord = shape({ state: asGiven, loadBalancers: objectList(shape({ state: asGiven })) })
+
 /** What a load balancer reports of those that it sends requests to, as lists of server groups have it. */
 export function sharersIn(balancer: JsonObject | undefined): readonly ServerGroup[] {
-  const { name, account, region } = objectOf(balancer)
-  return objectsOf(balancer?.['serverGroups']).map((group) => {
-    const instances = objectsOf(group['instances']).map(({ name: instance, health }) => {
-      return {
-        name: String(instance),
-        healthState: objectOf(health)['state'] === 'InService' ? 'Up' : 'OutOfService',
-      }
-    })
-    return { account, region, ...group, loadBalancers: [name], instances } as ServerGroup
-  })
+  const { name, account, region } = balancer ?? {}
+  return toSharers(balancer?.['serverGroups']).map(
+    ({ all, instances }) =>
+      ({ account, region, ...all, loadBalancers: [name], instances }) as ServerGroup,
+  )
 }
 
 const percentOf = (group: ServerGroup) => numberOf(group['trafficPercent'])
@@ -121,7 +135,7 @@ function inServiceOf(group: ServerGroup): number {
 }
 
 function isInService({ health, healthState }: Instance): boolean {
-  const records = objectsOf(health).flatMap(({ loadBalancers }) => objectsOf(loadBalancers))
+  const records = (health ?? []).flatMap((record) => toRecord(record).loadBalancers)
   return records.length === 0
     ? healthState === 'Up'
     : records.some(({ state }) => state === 'InService')

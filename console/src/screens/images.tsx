@@ -1,6 +1,7 @@
 /** Images: what was made from what, and where it runs. */
 
-import { numberOf, objectOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { numberOf, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to, useNavigate } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
@@ -107,11 +108,11 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
 }
 
 function ImagePanel({ provider, image }: { provider: string; image: Image }) {
-  const { origin: from, size, files, digest, labels } = objectOf(image['attributes'])
-  const { bake, execution } = objectOf(from)
+  const { origin, size, files, digest, labels } = attributesOf(image)
+  const { bake: bakeId, execution: run } = origin
   const id = idOf(image)
-  const [run, bakeId, using] = [scalarOf(execution), scalarOf(bake), useUsing(id)]
-  const labelTexts = Object.entries(objectOf(labels)).map((label) => label.join('='))
+  const using = useUsing(id)
+  const labelTexts = Object.entries(labels).map((label) => label.join('='))
   return (
     <RecordPanel
       name={id}
@@ -126,9 +127,9 @@ function ImagePanel({ provider, image }: { provider: string; image: Image }) {
         ['Created', <Time key="created" at={createdAt(image)} />],
         ['Made from', originOf(image)],
         ['Baked by', run !== undefined && <NameLink href={to.execution(run)} text="Open" />],
-        ['Size', numberOf(size) && `${numberOf(size)?.toLocaleString()} B`],
-        ['Files', numberOf(files)?.toLocaleString()],
-        ['Digest', scalarOf(digest)],
+        ['Size', size && `${size.toLocaleString()} B`],
+        ['Files', files?.toLocaleString()],
+        ['Digest', digest],
         ['Labels', labelTexts.join(', ')],
         ['Runs in', <Uses key="uses" using={using} />],
       ]}
@@ -146,7 +147,7 @@ function useImageActions(
 ) {
   const navigate = useNavigate()
   const id = idOf(image)
-  const [account] = textsOf(image['accounts'])
+  const [account] = image.accounts ?? []
   const pipelines = useLive('/pipelineConfigs', {}, 'open').body
   const starts = pipelinesThatDeploy(id, pipelines ?? []).map(
     ({ id: pipeline, name, application, fills }, at): Action => {
@@ -245,16 +246,35 @@ function BakeLog({ id }: { id: string }) {
   )
 }
 
+const readAttributes = shape({
+  creationDate: or(scalarOf, ''),
+  size: numberOf,
+  files: numberOf,
+  digest: scalarOf,
+  labels: objectOf,
+  origin: shape({
+    kind: scalarOf,
+    user: or(scalarOf, 'unknown'),
+    baseOs: scalarOf,
+    bake: scalarOf,
+    execution: scalarOf,
+  }),
+})
+
+function attributesOf({ attributes }: Image) {
+  return readAttributes(attributes)
+}
+
 function idOf(image: Image): string {
   return scalarOf(image['imageId']) ?? scalarOf(image['imageName']) ?? ''
 }
 
 function createdAt(image: Image): number | undefined {
-  return numberOf(Date.parse(scalarOf(objectOf(image['attributes'])['creationDate']) ?? ''))
+  return Date.parse(attributesOf(image).creationDate) || undefined
 }
 
 function originOf(image: Image): string | undefined {
-  const { kind, user, baseOs } = objectOf(objectOf(image['attributes'])['origin'])
-  if (kind === 'upload') return `upload by ${scalarOf(user) ?? 'unknown'}`
-  return scalarOf(baseOs) === undefined ? scalarOf(kind) : `bake from ${scalarOf(baseOs)}`
+  const { kind, user, baseOs } = attributesOf(image).origin
+  if (kind === 'upload') return `upload by ${user}`
+  return baseOs === undefined ? kind : `bake from ${baseOs}`
 }

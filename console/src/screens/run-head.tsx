@@ -20,7 +20,7 @@ import {
   statusOf,
   steerersOf,
 } from '../model/execution.ts'
-import { repositoryUrl, triggerWord } from '../model/runs.ts'
+import { readSource, repositoryUrl, triggerWord } from '../model/runs.ts'
 import { deployedBy } from '../model/stage-output.ts'
 import { useExecutionActions } from './execution-actions.tsx'
 
@@ -117,12 +117,12 @@ const [maxParameters, maxArtifacts] = [8, 8]
 function Facts({ execution }: { execution: Execution }) {
   const { trigger, application, stages, startTime, buildTime } = execution
   const by = startedBy(execution)
-  const parameters = Object.entries(objectOf(trigger.parameters)).map(([key, value]) => ({
+  const parameters = Object.entries(trigger.parameters ?? {}).map(([key, value]) => ({
     lead: <Name class="muted" text={key} max={30} />,
     text: typeof value === 'string' ? value : JSON.stringify(value),
   }))
   // By name and version, else by reference.
-  const artifacts = objectsOf(trigger.artifacts).flatMap(({ name, version, reference }) =>
+  const artifacts = (trigger.artifacts ?? []).flatMap(({ name, version, reference }) =>
     scalarOf(name) && scalarOf(version)
       ? `${name}:${version}`
       : (scalarOf(reference) ?? scalarOf(name) ?? []),
@@ -192,14 +192,13 @@ function Starter({ trigger }: Pick<Execution, 'trigger'>) {
 
 /** The build and the commit that it comes from. */
 function sourceOf(trigger: Execution['trigger']): readonly Chip[] {
-  const { url, number, scm } = objectOf(trigger['buildInfo'])
-  const [change] = objectsOf(scm)
-  const hash = scalarOf(trigger['hash']) ?? scalarOf(change?.['sha1'])
-  const branch = scalarOf(trigger['branch']) ?? scalarOf(change?.['branch'])
+  const { source, slug, build: from, ...read } = readSource(trigger)
+  const [change] = from.scm
+  const { hash = change?.sha1, branch = change?.branch } = read
   const repository = repositoryUrl(trigger)
-  const commits = trigger['source'] === 'bitbucket' ? 'commits' : 'commit'
-  const text = [scalarOf(trigger['slug']), branch, hash?.slice(0, 8)].filter(Boolean).join(' ')
-  const build = { href: scalarOf(url), text: `Build ${scalarOf(number) ?? ''}` }
+  const commits = source === 'bitbucket' ? 'commits' : 'commit'
+  const text = [slug, branch, hash?.slice(0, 8)].filter(Boolean).join(' ')
+  const build = { href: from.url, text: `Build ${from.number ?? ''}` }
   const commit = { text, href: repository && hash && `${repository}/${commits}/${hash}` }
   return [...(build.href?.startsWith('http') ? [build] : []), ...(text === '' ? [] : [commit])]
 }

@@ -1,12 +1,7 @@
 /** Security groups, which say who may open connections: of an application, or of everything that the reader may see. */
 
-import {
-  type JsonObject,
-  objectOf,
-  objectsOf,
-  scalarOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { objectList, or, shape } from '@fairlead/base/json/shape.ts'
+import { scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { DataTable } from '../components/data-table.tsx'
@@ -89,9 +84,9 @@ function ChosenSecurityGroup({ provider, account, region, name }: ChosenPlace) {
           ]}
           record={group}
         >
-          <Rules head="Inbound rules" rules={objectsOf(group.inboundRules)} />
-          {objectsOf(group.outboundRules).length > 0 && (
-            <Rules head="Outbound rules" rules={objectsOf(group.outboundRules)} />
+          <Rules head="Inbound rules" rules={toRules(group.inboundRules)} />
+          {(group.outboundRules ?? []).length > 0 && (
+            <Rules head="Outbound rules" rules={toRules(group.outboundRules)} />
           )}
           {textsOf(group['warnings']).map((text) => (
             <p key={text} class="muted">
@@ -104,7 +99,18 @@ function ChosenSecurityGroup({ provider, account, region, name }: ChosenPlace) {
   )
 }
 
-function Rules({ head, rules }: { head: string; rules: readonly JsonObject[] }) {
+const text = or(scalarOf, '')
+
+const toRules = objectList(
+  shape({
+    protocol: or(scalarOf, '–'),
+    portRanges: objectList(shape({ startPort: scalarOf, endPort: scalarOf })),
+    range: shape({ ip: text, cidr: text }),
+    securityGroup: shape({ name: or(scalarOf, '–') }),
+  }),
+)
+
+function Rules({ head, rules }: { head: string; rules: ReturnType<typeof toRules> }) {
   if (rules.length === 0) return <p class="muted">No rule: nothing is accepted.</p>
   return (
     <DataTable
@@ -112,22 +118,18 @@ function Rules({ head, rules }: { head: string; rules: readonly JsonObject[] }) 
       rows={rules}
       keyOf={(rule) => String(rules.indexOf(rule))}
       columns={[
-        { head: 'Protocol', cell: ({ protocol }) => scalarOf(protocol) ?? '–' },
+        { head: 'Protocol', cell: ({ protocol }) => protocol },
         {
           head: 'Ports',
           cell: ({ portRanges }) =>
-            objectsOf(portRanges)
-              .map((range) =>
-                [...new Set([scalarOf(range['startPort']), scalarOf(range['endPort'])])].join('–'),
-              )
+            portRanges
+              .map(({ startPort, endPort }) => [...new Set([startPort, endPort])].join('–'))
               .join(', '),
         },
         {
           head: 'From',
           grow: true,
-          cell: ({ range, securityGroup }) =>
-            ['ip', 'cidr'].map((part) => scalarOf(objectOf(range)[part])).join('') ||
-            (scalarOf(objectOf(securityGroup)['name']) ?? '–'),
+          cell: ({ range, securityGroup }) => `${range.ip}${range.cidr}` || securityGroup.name,
         },
       ]}
     />

@@ -199,7 +199,7 @@ function Facts({
       max={60}
     />
   ))
-  const judge = text('lastModifiedBy') ?? scalarOf(objectOf(stage.lastModified)['user'])
+  const judge = text('lastModifiedBy') ?? scalarOf(stage.lastModified?.['user'])
   return (
     <KeyValue
       facts={[

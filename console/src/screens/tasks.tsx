@@ -1,6 +1,6 @@
 /** What was done to an application by hand or by tools: the list, and one task with its error first. */
 
-import { objectOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { scalarOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { failureOf, type Task } from '../api/actions.ts'
 import { client } from '../api/client.ts'
@@ -191,7 +191,7 @@ function cancel({ id, name }: Task): void {
 
 function userOf({ variables, execution }: Task): string | undefined {
   return (
-    scalarOf(objectOf(execution?.authentication)['user']) ??
+    scalarOf(execution?.authentication?.user) ??
     scalarOf(variables.find(({ key }) => key === 'user')?.value)
   )
 }

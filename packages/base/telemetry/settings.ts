@@ -57,7 +57,6 @@ export const telemetryKeys = settings(
     'logging.level': 'Levels of single Java loggers.',
   },
 )
-export type TelemetrySettings = ReturnType<typeof toTelemetrySettings>
 
 export function toTelemetrySettings(
   values: SettingsOf<typeof telemetryKeys>,

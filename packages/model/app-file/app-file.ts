@@ -5,7 +5,6 @@
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { z } from 'zod'
 import { checkTypes } from '../stage-types/verification.ts'
-import { overridesOf } from './override-schema.ts'
 import {
   absolutePath,
   command,
@@ -475,3 +474,24 @@ export const AppFileSchema = z
 /** File with durations in milliseconds, sizes in bytes, and short forms as maps. */
 export type AppFile = z.output<typeof AppFileSchema>
 export type Attachment = z.output<typeof AttachmentFields>
+
+/** The schema of overrides: every key may be left out, and null removes it. Schemas with a transformation are values as a whole, and stay what they are. */
+function overridesOf(schema: z.core.$ZodType): z.ZodType {
+  const made = convertOverrides(schema)
+  const notes = z.globalRegistry.get(schema)
+  return notes === undefined ? made : made.meta(notes)
+}
+
+function convertOverrides(schema: z.core.$ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional) return overridesOf(schema.def.innerType)
+  if (schema instanceof z.ZodUnion)
+    return schema.clone({ ...schema.def, options: schema.def.options.map(overridesOf) })
+  if (schema instanceof z.ZodRecord)
+    return z.record(schema.def.keyType, overridesOf(schema.def.valueType).nullable())
+  // Notes belong to one schema: a copy has none yet.
+  if (!(schema instanceof z.ZodObject)) return (schema as z.ZodType).clone()
+  const fields = Object.entries(schema.def.shape).map(
+    ([name, field]) => [name, overridesOf(field).nullish()] as const,
+  )
+  return z.strictObject(Object.fromEntries(fields))
+}

@@ -1,6 +1,5 @@
 /** What each key allows by itself, and an app file cannot mean as a whole. */
 import type { AppFile } from './app-file.ts'
-import { commandNames } from './command-names.ts'
 import {
   type AppHere,
   environmentNamesOf,
@@ -8,6 +7,13 @@ import {
   mergeEnvironment,
   type ServiceHere,
 } from './merge-environment.ts'
+
+/** Names of commands, which an alias cannot have. */
+const commandNames: readonly string[] = (
+  'login logout open context init validate check deploy status logs exec run rollback promote approve reject cancel scale ' +
+  'secret env domains db runs watch start diff apply export connect eject setup completion version help ' +
+  'serve stop doctor backup'
+).split(' ')
 
 export interface Contradiction {
   readonly path: readonly string[]

@@ -39,12 +39,6 @@ function keepDigits(_key: string, value: unknown, context?: { readonly source?: 
   return /^-?\d+$/.test(context.source) ? new RawNumber(context.source) : value
 }
 
-export interface ServerAnswer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-}
-
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Includes the query; below the path of the server. */

@@ -201,14 +201,6 @@ export function ended(text: string): string {
   return /[.!?]$/.test(trimmed) ? trimmed : `${trimmed}.`
 }
 
-/** The worst of several; undefined: there are none. */
-export function worstOutcome<T extends { readonly state: ObjectState }>(
-  all: readonly T[],
-): T | undefined {
-  const rank = ({ state }: T) => healthStates.indexOf(state)
-  return all.toSorted((one, other) => rank(one) - rank(other))[0]
-}
-
 /** Texts at a path, which may pass lists: `status.bindings[].name`. */
 export function valuesAt(value: unknown, path: readonly string[]): unknown[] {
   const [name, ...rest] = path
