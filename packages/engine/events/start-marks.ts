@@ -1,8 +1,11 @@
 /** Marks of what has started a trigger: a delivery that is repeated, or a push that webhook and poll report, starts it once. */
+
 import { createHash } from 'node:crypto'
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { formatJson } from '@fairlead/base/json/json.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { readTrigger } from '@fairlead/model/pipelines/definition.ts'
 import type { Event } from './event.ts'
 
 export const startMarkMigrations = [
@@ -94,6 +97,15 @@ interface EventMarks {
   readonly digest?: string
 }
 
+const readContent = shape({
+  ref: textOf,
+  hash: textOf,
+  repository: textOf,
+  tag: textOf,
+  digest: textOf,
+  delivery: textOf,
+})
+
 /** Names of the delivery, and of the push. A delivery may bring several refs or images. */
 function marksOf(event: Event): EventMarks {
   const { id, type, content } = event
@@ -101,16 +113,14 @@ function marksOf(event: Event): EventMarks {
   if (type === 'build') return { delivery: `event ${id}` }
   if (type === 'docker' || type === 'helm/oci') return imageMarks(event)
   if (type !== 'git') return {}
-  const [ref, hash] = [textOf(content['ref']), textOf(content['hash'])]
+  const { ref, hash } = readContent(content)
   const push = ref === undefined || hash === undefined ? undefined : `push ${ref} ${hash}`
   return { delivery: deliveryMark(event, ref), push }
 }
 
 /** Webhooks of some registries tell no digest: without two of them it is the same push. */
 function imageMarks(event: Event): EventMarks {
-  const [name, version, digest] = ['repository', 'tag', 'digest'].map((field) =>
-    textOf(event.content[field]),
-  )
+  const { repository: name, tag: version, digest } = readContent(event.content)
   if (name === undefined || version === undefined) return {}
   const image = `${name}:${version}`
   return { delivery: deliveryMark(event, image), push: `image ${image}`, digest }
@@ -118,7 +128,7 @@ function imageMarks(event: Event): EventMarks {
 
 function deliveryMark({ content, headers, isObserved }: Event, part = ''): string | undefined {
   if (isObserved === true) return undefined
-  const id = [textOf(content['delivery']), deliveryOf(headers)].find(isDelivery)
+  const id = [readContent(content).delivery, deliveryOf(headers)].find(isDelivery)
   return id === undefined ? undefined : `delivery ${id} ${part}`
 }
 
@@ -142,6 +152,6 @@ function triggerKey(
   { id: pipeline }: JsonObject,
   { secret: _secret, ...trigger }: JsonObject,
 ): string {
-  const text = formatJson([pipeline, textOf(trigger['id']) ?? trigger])
+  const text = formatJson([pipeline, readTrigger(trigger).id ?? trigger])
   return createHash('sha256').update(text).digest('base64url')
 }

@@ -1,8 +1,10 @@
 /** Metrics in files of a folder, for tests and for comparisons of what was measured elsewhere. */
+
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { type JsonObject, numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { objectList, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { z } from 'zod'
 import { MetricError, type MetricQuestion, type OpenAccount } from '../metric-source.ts'
 import { type Point, toValues } from '../series.ts'
@@ -28,10 +30,21 @@ export const fileSource = metricSource({
   open: openAccount,
 })
 
+const readQuery = shape({ metricName: or(textOf, '') })
+
+const readRow = shape({
+  atMs: [toMs, 'timestamp'],
+  value: numberOf,
+  scope: textOf,
+  location: textOf,
+})
+type Row = ShapeOf<typeof readRow>
+const readRows = objectList(readRow)
+
 function openAccount({ name, folder }: Account): OpenAccount {
   return {
     async fetch(question) {
-      const metric = textOf(question.query['metricName']) ?? ''
+      const { metricName: metric } = readQuery(question.query)
       const { stepMs } = question.scope
       const { rows, file } = await loadRows(folder, metric)
       const points = rows.filter((row) => isWithin(row, question)).flatMap(toPoints)
@@ -53,10 +66,7 @@ function openAccount({ name, folder }: Account): OpenAccount {
 }
 
 /** @throws {MetricError} */
-async function loadRows(
-  folder: string,
-  metric: string,
-): Promise<{ rows: JsonObject[]; file: string }> {
+async function loadRows(folder: string, metric: string): Promise<{ rows: Row[]; file: string }> {
   if (!nameForm.test(metric))
     throw new MetricError(
       `"metricName" must be the name of a file, without its ending: not "${metric}".`,
@@ -74,7 +84,8 @@ async function loadRows(
     const text = await readFile(path, 'utf8').catch((error: Error) => {
       throw new MetricError(`The file ${file} cannot be read: ${error.message}.`)
     })
-    return { rows: extension === '.csv' ? parseCsv(text) : objectsOf(parseIfJson(text)), file }
+    const rows = extension === '.csv' ? parseCsv(text) : parseIfJson(text)
+    return { rows: readRows(rows), file }
   }
   throw new MetricError(`There is neither a file ${metric}.csv nor ${metric}.json.`)
 }
@@ -93,24 +104,18 @@ function parseCsv(text: string): JsonObject[] {
 
 /** Rows without a scope or location count for all. */
 function isWithin(
-  row: JsonObject,
+  row: Row,
   { scope: { scope, location, startMs, endMs } }: MetricQuestion,
 ): boolean {
-  const [atMs, ofScope, ofLocation] = [
-    toMs(row['timestamp']),
-    textOf(row['scope']),
-    textOf(row['location']),
-  ]
-  if (atMs === undefined || atMs < startMs || atMs > endMs) return false
+  if (row.atMs === undefined || row.atMs < startMs || row.atMs > endMs) return false
   return (
-    (ofScope ?? scope) === scope &&
-    (location === undefined || (ofLocation ?? location) === location)
+    (row.scope ?? scope) === scope &&
+    (location === undefined || (row.location ?? location) === location)
   )
 }
 
-function toPoints({ timestamp, value }: JsonObject): Point[] {
-  const [atMs, number] = [toMs(timestamp), numberOf(value)]
-  return atMs === undefined || number === undefined ? [] : [{ atMs, value: number }]
+function toPoints({ atMs, value }: Row): Point[] {
+  return atMs === undefined || value === undefined ? [] : [{ atMs, value }]
 }
 
 function toMs(timestamp: unknown): number | undefined {

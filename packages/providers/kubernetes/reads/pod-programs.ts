@@ -1,7 +1,7 @@
 /** Programs of pods: their logs line by line, programs in their containers, and commands that run once as they run. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { list, objectList, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import {
   definedOf,
   fieldAt,
@@ -299,12 +299,19 @@ function toJobManifest(workload: KubeObject, { namespace, shared, order }: JobPa
 
 function secretsOf(pod: KubeObject, container: string): string[] {
   const found = toPod(pod).spec.containersAsGiven.find(({ name }) => name === container)
+  const { envFrom, env } = readVariables(found)
   const names = [
-    ...objectsOf(found?.['envFrom']).map((each) => fieldAt(each, 'secretRef', 'name')),
-    ...objectsOf(found?.['env']).map((each) => fieldAt(each, 'valueFrom', 'secretKeyRef', 'name')),
+    ...envFrom.map(({ secretRef }) => secretRef.name),
+    ...env.map(({ valueFrom }) => valueFrom.secretKeyRef.name),
   ]
-  return [...new Set(names.flatMap((name) => textOf(name) ?? []))]
+  return [...new Set(names.filter((name) => name !== undefined))]
 }
+
+const toNamed = shape({ name: textOf })
+const readVariables = shape({
+  envFrom: objectList(shape({ secretRef: toNamed })),
+  env: objectList(shape({ valueFrom: shape({ secretKeyRef: toNamed }) })),
+})
 
 function secretValues(secret: KubeObject | undefined): string[] {
   return Object.values(objectOf(fieldOf(secret, 'data'))).map((value) =>

@@ -1,13 +1,6 @@
 import type { Cause } from '@fairlead/base/causes/cause.ts'
 import { list, or, shape } from '@fairlead/base/json/shape.ts'
-import {
-  fieldAt,
-  type JsonObject,
-  numberOf,
-  objectOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { type JsonObject, numberOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { stability } from '@fairlead/model/stage-types/manifests.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import type { CloudManifest } from '@fairlead/ports/cloud-values.ts'
@@ -200,10 +193,14 @@ async function checkTarget(
   }
 }
 
+const readTrouble = shape({ since: numberOf, reason: or(textOf, '') })
+
 function troubleOf(value: unknown): Trouble | undefined {
-  const [since, reason] = [numberOf(fieldAt(value, 'since')), textOf(fieldAt(value, 'reason'))]
-  return since === undefined ? undefined : { since, reason: reason ?? '' }
+  const { since, reason } = readTrouble(value)
+  return since === undefined ? undefined : { since, reason }
 }
+
+const readApplied = shape({ kind: textOf, metadata: shape({ name: textOf, uid: textOf }) })
 
 /** A job that is gone after its end counts, unless it is an earlier one of the same name. */
 async function loadOwnManifest(
@@ -213,15 +210,12 @@ async function loadOwnManifest(
 ): Promise<CloudManifest | undefined> {
   const place = { account, region: location, name, includeEvents, includeCollected: true }
   const found = await context.infrastructure.manifest(place)
-  const uidOf = (manifest: unknown) => textOf(fieldAt(manifest, 'metadata', 'uid'))
   const applied = manifestsNote
     .in(context.stage.context)
-    .find(
-      (each) =>
-        name.toLowerCase() === `job ${textOf(fieldAt(each, 'metadata', 'name'))}` &&
-        each['kind'] === 'Job',
-    )
-  const isOther = uidOf(applied) !== undefined && uidOf(applied) !== uidOf(found?.manifest)
+    .map(readApplied)
+    .find(({ kind, metadata }) => kind === 'Job' && name.toLowerCase() === `job ${metadata.name}`)
+  const { uid } = readApplied(applied).metadata
+  const isOther = uid !== undefined && uid !== readApplied(found?.manifest).metadata.uid
   return isOther ? undefined : found
 }
 
