@@ -21,6 +21,7 @@ import {
   findManifestByName,
   type LiveTarget,
   manifestFields,
+  NoKindError,
 } from './targets.ts'
 
 /** Finalizers may take long. */
@@ -69,7 +70,7 @@ async function findOrForget(running: ManifestRun, deletion: Deletion): Promise<L
   const owners = deployed.ownersOf(named)
   const found = await findManifestByName(running, deletion).catch((error: unknown) => {
     // Its kind may be gone, too.
-    if (owners.length === 0) throw error
+    if (owners.length === 0 || !(error instanceof NoKindError)) throw error
     return []
   })
   if (found.length > 0 || owners.length === 0) return found

@@ -86,7 +86,10 @@ export function toNamespace(value: unknown): string {
   return text === '_' ? '' : text
 }
 
-/** @throws {Error} where the API server has no such kind, or the account may not use the namespace */
+/** The API server has no such kind. */
+export class NoKindError extends Error {}
+
+/** @throws {NoKindError} @throws {Error} where the account may not use the namespace */
 export async function findManifestTarget(
   running: ManifestRun,
   { name, namespace = '' }: ChangedName,
@@ -110,7 +113,7 @@ export async function findManifestByName(
 ): Promise<LiveTarget[]> {
   const target = await findManifestTarget(running, changed)
   const live = await aboutObject(describeTarget(running.account, target), () =>
-    running.account.api.get(target.place),
+    retrying(running, () => running.account.api.get(target.place)),
   )
   return live === undefined ? [] : [{ ...target, live }]
 }
@@ -151,7 +154,7 @@ export async function findKind(
   const { account } = running
   const resource = await findResource(running, name)
   if (resource === undefined) {
-    throw new Error(
+    throw new NoKindError(
       `The API server of the account ${account.settings.name} has no kind "${printKind(name)}".`,
     )
   }

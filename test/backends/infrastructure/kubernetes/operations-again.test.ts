@@ -24,14 +24,19 @@ interface DirectRun {
   readonly note?: (text: string) => void
 }
 
-function operationsOf(api: ClusterApi, changes: string[] = []) {
+function operationsOf(api: ClusterApi, changes: string[] = [], owners: string[] = []) {
   const { accounts, ...settings } = kubernetesSettings({ accounts: [{ name: 'k8s' }] })
   const [account] = accounts.map((each) => ({
     settings: each,
     api,
     kinds: new KindTable([]),
     health: { times: settings.health, own: new OwnRules([]), now: Date.now },
-    deployed: { of: () => [], record: () => {}, ownersOf: () => [], forgetGone: () => {} },
+    deployed: {
+      of: () => [],
+      record: () => {},
+      ownersOf: () => owners,
+      forgetGone: ({ name }: { name: string }) => void changes.push(`forgotten ${name}`),
+    },
     lists: {
       observe: ({ kind, metadata }: { kind: string; metadata: { name: string } }) =>
         changes.push(`+ ${kind} ${metadata.name}`),
@@ -265,6 +270,20 @@ test('a deletion that waits for finalizers ends with Fairlead and goes on', asyn
   await second
   assert.equal((await list('configmaps')).includes('held'), false)
   assert.deepEqual(changes, ['- ConfigMap held'])
+})
+
+test('a deletion that cannot look forgets nothing', async () => {
+  const changes: string[] = []
+  const api: Partial<ClusterApi> = {
+    find: () => Promise.reject(new Error('The cluster does not answer.')),
+  }
+  const { deleteManifest } = operationsOf(api as ClusterApi, changes, ['shop'])
+  const deletion = { account: 'k8s', manifestName: 'deployment web', location: 'n1' }
+  const { signal } = new AbortController()
+  const run: Partial<OperationRun> = { user: 'alice', signal, note: () => {}, report: () => {} }
+  const direct = { ...run, releaseWhile: (wait: () => unknown) => wait() } as OperationRun
+  await assert.rejects(deleteManifest!.run(deletion, direct), /does not answer/)
+  assert.deepEqual(changes, [])
 })
 
 test('operations on the same object run in order, and others beside', () => {
