@@ -30,7 +30,7 @@ test('a creator can read a new application at once', async (t) => {
       assert.equal(task.status, 200, `${ref}: ${task.status} ${task.text}`)
       const { status } = task.json() as { status: string }
       if (status === 'SUCCEEDED') return
-      assert.ok(['NOT_STARTED', 'RUNNING'].includes(status), `${ref}: ${status}`)
+      assert.ok(['NOT_STARTED', 'RUNNING'].includes(status), `${ref}: ${task.text}`)
       await new Promise((resolve) => setTimeout(resolve, pollMs))
     }
   }
