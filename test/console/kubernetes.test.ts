@@ -273,9 +273,22 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
   assert.deepEqual(complaints, [])
 })
 
+/** Until its dialog is open: an object that changes meanwhile closes its menu. */
 async function chooseAction(page: Page, name: string, action: string): Promise<void> {
-  await page.getByRole('button', { name: `Actions of ${name}` }).click()
-  await page.getByRole('menuitem', { name: action, exact: true }).click()
+  const menu = page.getByRole('button', { name: `Actions of ${name}` })
+  const item = page.getByRole('menuitem', { name: action, exact: true })
+  const limit = { timeout: 5000 }
+  const choose = async () => {
+    if (!(await item.isVisible())) await menu.click(limit)
+    await item.click(limit)
+    await page.getByRole('dialog').waitFor(limit)
+  }
+  const opened = () =>
+    choose().then(
+      () => true,
+      () => page.getByRole('dialog').isVisible(),
+    )
+  await waitUntil(opened, `the dialog of ${action}`)
 }
 
 test('an object says its state in the gravest words first', () => {

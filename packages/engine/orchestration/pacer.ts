@@ -65,7 +65,7 @@ export class Pacer {
   start(entries: Iterable<Due>, restsFirst: boolean): void {
     this.#isRunning = true
     this.#isResting = this.#isBehind = restsFirst
-    if (restsFirst) this.#timer = setTimeout(() => this.#rest(0), firstRestMs)
+    if (restsFirst) this.#timer = setTimeout(() => this.#rest(1, 0), firstRestMs)
     this.schedule(entries)
   }
 
@@ -135,15 +135,21 @@ export class Pacer {
     clearTimeout(this.#timer)
     const pause = this.#next() - this.#options.now()
     if (!this.#isRunning || pause === Infinity) return
-    if (pause <= 0) this.#rest(turnsBetween)
+    if (pause <= 0) this.#rest(turnsBetween, performance.now() + portionMs)
     else this.#timer = setTimeout(() => this.#drain(portionMs), Math.min(pause, longestTimerMs))
   }
 
-  /** Costs no time where no request is there. */
-  #rest(turns: number, until = performance.now() + portionMs): void {
-    this.#isResting = turns > 0 && performance.now() < until
-    if (this.#isResting) setImmediate(() => this.#rest(turns - 1, until))
-    else this.#drain(portionMs)
+  /**
+   * Costs no time where no request is there. Never drains at once: who schedules an execution hands its steps out afterwards, and they would be
+   * handed out twice.
+   */
+  #rest(turns: number, until: number): void {
+    this.#isResting = true
+    setImmediate(() => {
+      if (turns > 1 && performance.now() < until) return this.#rest(turns - 1, until)
+      this.#isResting = false
+      this.#drain(portionMs)
+    })
   }
 }
 
