@@ -43,8 +43,8 @@ interface DataTableProps<Item> {
 
 /** Rows that are drawn, and more of them at each request. */
 const step = 500
-/** Rows that are drawn in one task: the first fill the view. */
-const portion = 16
+/** Rows that are drawn in one task. */
+const portion = 8
 
 export function DataTable<Item>({
   label,
