@@ -14,6 +14,7 @@ export const costs: Readonly<Record<string, number>> = {
   'apps/databases': 42,
   'backends/infrastructure/kubernetes/scenarios-faults': 40,
   'gateway/lifecycle': 38,
+  'operations/serving/generator-languages': 37,
   'apps/kubernetes': 36,
   'console/kubernetes': 36,
   'console/journeys': 33,

@@ -1,3 +1,4 @@
+/** Resources with permissions: applications, accounts, build services and service accounts. */
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'

@@ -1,3 +1,4 @@
+/** Whether measurements to come can still change the verdict on a canary, so that an analysis may end early. */
 import {
   classOf,
   type JudgedConfig,

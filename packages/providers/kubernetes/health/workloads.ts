@@ -1,3 +1,4 @@
+/** States of pods, and of the workloads that make them. */
 import { type ContainerStatus, toPod } from '../objects/pod.ts'
 import { toCronJob, toWorkload, type Workload } from '../objects/workload.ts'
 import {
