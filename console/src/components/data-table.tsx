@@ -7,7 +7,7 @@ import { showing } from '../words.ts'
 import { Button } from './button.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { Name } from './text.tsx'
-import { Row, useHeldRows, usePortions, useRowsInView } from './virtual-list.tsx'
+import { Row, useHeldRows, useRowsInView } from './virtual-list.tsx'
 
 export interface Column<Item> {
   /** Its head unless given. */
@@ -43,8 +43,6 @@ interface DataTableProps<Item> {
 
 /** Rows that are drawn, and more of them at each request. */
 const step = 500
-/** Rows that are drawn in one task. */
-const portion = 8
 
 export function DataTable<Item>({
   label,
@@ -59,12 +57,11 @@ export function DataTable<Item>({
   const body = useRef<HTMLTableSectionElement>(null)
   const { rows, bar } = useHeldRows(body, all, keyOf, heldOf)
   const isGrid = rowHeight !== undefined
-  const count = usePortions(isGrid ? 0 : Math.min(max, rows.length), portion, heldOf)
-  const shown = isGrid ? rows : rows.slice(0, count)
+  const shown = isGrid ? rows : rows.slice(0, max)
   const sizes = isGrid
-    ? { rowHeight, overscan: 6 }
+    ? { rowHeight, overscan: 6, portion: 5 }
     : { rowHeight: 0, drawAll: Number.POSITIVE_INFINITY }
-  const { drawn, style } = useRowsInView(body, shown, keyOf, sizes)
+  const { drawn, style } = useRowsInView(body, shown, keyOf, sizes, heldOf)
   const cells = useMemo(() => toCells(columns), [columns])
   return (
     <>

@@ -1,4 +1,5 @@
 /** Names, points in time, states and icons, as they stand in texts and tables. */
+import { computed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { to } from '../address.ts'
@@ -153,12 +154,19 @@ interface TimeProps {
 export function Time({ at: given, inDays = false }: TimeProps) {
   const at = typeof given === 'string' ? Date.parse(given) : given
   const exact = useMemo(() => (isTime(at) ? formatExact(at) : undefined), [at])
+  const words = useMemo(
+    () =>
+      computed(() => {
+        if (!isTime(at)) return ''
+        const days = inDays ? Math.floor((now.value - at) / dayMs) : 0
+        return days > 0 ? `${days} d ago` : formatRelative(at, now.value)
+      }),
+    [at, inDays],
+  )
   if (!isTime(at)) return <span class="muted">–</span>
   return (
     <time dateTime={new Date(at).toISOString()} title={exact}>
-      {inDays && now.value - at >= dayMs
-        ? `${Math.floor((now.value - at) / dayMs)} d ago`
-        : formatRelative(at, now.value)}
+      {words}
     </time>
   )
 }

@@ -20,6 +20,8 @@ interface RowSizes<Item> {
   readonly drawAll?: number
   /** Rows around the view: fewer where each has many elements. */
   readonly overscan?: number
+  /** Rows that are drawn in one task: fewer where each has many elements. */
+  readonly portion?: number
 }
 
 interface VirtualListProps<Item> extends RowSizes<Item> {
@@ -36,7 +38,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
   const { items, keyOf, row, label, class: style = '', heldOf, ...sizes } = props
   const list = useRef<HTMLUListElement>(null)
   const { rows, bar } = useHeldRows(list, items, keyOf, heldOf)
-  const { drawn, style: room, isPart } = useRowsInView(list, rows, keyOf, sizes)
+  const { drawn, style: room, isPart } = useRowsInView(list, rows, keyOf, sizes, heldOf)
   return (
     <>
       {bar}
@@ -68,24 +70,31 @@ type AnyRow = (item: unknown) => ComponentChildren
 /** While only the view moves, rows that stay are not drawn again. */
 export const Row = kept(({ row, item }: { row: AnyRow; item: unknown }) => <>{row(item)}</>)
 
-/** Rows scroll with the window. A row that is drawn is measured, and keeps its height for the room that it leaves. */
+/**
+ * Rows scroll with the window. A row that is drawn is measured, and keeps its height for the room that it leaves.
+ *
+ * @param of What the rows are of: those of something else are drawn from the first one on.
+ */
 export function useRowsInView<Item>(
   list: RefObject<HTMLElement | null>,
   rows: readonly HeldRow<Item>[],
   keyOf: (item: Item) => string,
-  { rowHeight, drawAll = 80, overscan = 12 }: RowSizes<Item>,
+  { rowHeight, drawAll = 80, overscan = 12, portion = 8 }: RowSizes<Item>,
+  of?: string,
 ) {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
-  const scale = useMemo(textScale, [])
   const heights = useMemo(() => new Map<string, number>(), [])
+  const isPart = rows.length > drawAll
+  // The browser computes styles of the whole page for it.
+  const scale = useMemo(() => (isPart ? textScale() : 1), [isPart])
   const heightOf = (item: Item) =>
     heights.get(keyOf(item)) ??
     scale * (typeof rowHeight === 'number' ? rowHeight : rowHeight(item))
-  const isPart = rows.length > drawAll
   /** Where each row begins below the top of the list, and where the last one ends. */
   const edges = [0]
   if (isPart) for (const { item } of rows) edges.push((edges.at(-1) ?? 0) + heightOf(item))
-  const range = useRef<readonly [first: number, end: number]>([0, overscan])
+  const whole = usePortions(isPart ? 0 : rows.length, portion, of)
+  const range = useRef<Range>([0, portion])
   const further = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(further.current), [])
   const look = () => {
@@ -94,17 +103,21 @@ export function useRowsInView<Item>(
     const [above, below] = [top, top + innerHeight].map((y) =>
       edges.findLastIndex((edge) => edge <= y),
     ) as [number, number]
+    const view: Range = [Math.max(0, above), Math.min(rows.length, below + 1)]
     const [first, end] = range.current
     // As long as all in view are drawn, nothing changes: at the end of a page, other rows move the view, and that other rows.
-    if (Math.max(0, above) >= first && Math.min(rows.length, below + 1) <= end) return
-    range.current = [above, below + 1]
-    redraw(undefined as never)
-    // What is in view comes first, and what may come into view has a task of its own.
+    if (view[0] < first || view[1] > end) draw(view)
+  }
+  const draw = (view: Range) => {
     clearTimeout(further.current)
-    further.current = setTimeout(() => {
-      range.current = [above - overscan, below + 1 + overscan]
-      redraw(undefined as never)
-    })
+    const around: Range = [
+      Math.max(0, view[0] - overscan),
+      Math.min(rows.length, view[1] + overscan),
+    ]
+    range.current = towards(range.current, view, around, portion)
+    redraw(undefined as never)
+    if (range.current[0] > around[0] || range.current[1] < around[1])
+      further.current = setTimeout(() => draw(view))
   }
   const measure = useRef<(element: HTMLElement, height: number) => void>(undefined)
   measure.current = (element, height) => {
@@ -138,7 +151,7 @@ export function useRowsInView<Item>(
   })
   const [first, end] = isPart
     ? (range.current.map((at) => Math.max(0, Math.min(at, rows.length))) as [number, number])
-    : [0, rows.length]
+    : [0, whole]
   const drawn = rows.slice(first, end).map(({ item, isGone }, at) => ({
     key: keyOf(item),
     item,
@@ -152,6 +165,24 @@ export function useRowsInView<Item>(
   const paddingBlock = `${edge(first)}px ${edge(rows.length) - edge(end)}px`
   // The browser would move the page once more for rows that have grown above the view.
   return { drawn, style: isPart ? { paddingBlock, overflowAnchor: 'none' } : undefined, isPart }
+}
+
+type Range = readonly [first: number, end: number]
+
+/** The rows to draw next: a portion more, of those in view first, and of those around it then. */
+function towards(drawn: Range, view: Range, around: Range, portion: number): Range {
+  const isElsewhere = drawn[1] <= view[0] || drawn[0] >= view[1]
+  let first = isElsewhere ? view[0] : Math.max(drawn[0], around[0])
+  let end = isElsewhere ? view[0] : Math.min(drawn[1], around[1])
+  let rest = portion
+  for (const [from, to] of [view, around]) {
+    const below = Math.max(0, Math.min(to - end, rest))
+    const above = Math.max(0, Math.min(first - from, rest - below))
+    end += below
+    first -= above
+    rest -= below + above
+  }
+  return [first, end]
 }
 
 /**

@@ -253,6 +253,7 @@ function ClusterList({
       label="Clusters"
       heldOf={card.filter}
       overscan={3}
+      portion={1}
       items={clusters}
       keyOf={({ account, name }) => `${account}/${name}`}
       rowHeight={(cluster) =>
@@ -331,15 +332,9 @@ function ClusterCard(
       fronts={fronts}
       isLink={!isAlone}
     >
-      {regions
-        .filter(([, some]) => isWhole || isMoving(some, thisMinute.value))
-        .map(([region, some]) => (
-          <Lazy
-            key={region}
-            load={loadPicture}
-            props={{ application, groups: some, all: context.groups }}
-          />
-        ))}
+      {regions.map(([region, some]) => (
+        <Picture key={region} context={context} groups={some} isAlways={isWhole} />
+      ))}
       {isOfManifests ? (
         <Lazy load={loadManifestRows} props={{ cluster, application, isAlone }} />
       ) : (
@@ -349,11 +344,26 @@ function ClusterCard(
           items={groups}
           keyOf={(group) => `${group.region}/${group.name}`}
           rowHeight={rowHeight}
+          portion={4}
           row={(group) => <GroupRow group={group} context={context} isAlone={isAlone} />}
         />
       )}
     </ClusterPanel>
   )
+}
+
+/** Of a region, while something moves in it. (Each minute it is asked anew, and the rows below are not drawn again.) */
+function Picture({
+  context: { application, groups: all },
+  groups,
+  isAlways,
+}: {
+  context: ServerGroupContext
+  groups: readonly ServerGroup[]
+  isAlways: boolean
+}) {
+  const isShown = isAlways || isMoving(groups, thisMinute.value)
+  return isShown ? <Lazy load={loadPicture} props={{ application, groups, all }} /> : null
 }
 
 interface ClusterPanelProps extends Omit<Cluster, 'groups'> {

@@ -30,7 +30,7 @@ type Environment = Schemas['Environment']
 type Promotion = Schemas['EnvironmentPromotion']
 type Release = Schemas['Release']
 
-const [mostCommits, mostBetween, columnsAtOnce] = [8, 4, 3]
+const [mostCommits, mostBetween, columnsAtOnce] = [8, 4, 1]
 
 interface FlowProps {
   readonly application: string
@@ -97,13 +97,15 @@ export function ReleaseFlow({ application, groups, isChanging }: FlowProps) {
             <Column
               application={application}
               environment={environment}
-              groups={groups}
+              groups={groups.filter((group) => environment.accounts.includes(accountOf(group)))}
               releases={releases}
             />
           </Fragment>
         ))}
       </div>
-      <Timeline environments={drawn} releases={releases} />
+      {drawn.length === environments.length && (
+        <Timeline environments={environments} releases={releases} />
+      )}
     </section>
   )
 }
@@ -191,8 +193,11 @@ function ReleaseList({
   )
 }
 
-interface ColumnProps extends Omit<FlowProps, 'isChanging'> {
+interface ColumnProps {
+  readonly application: string
   readonly environment: Environment
+  /** In its accounts. */
+  readonly groups: readonly ServerGroup[]
   readonly releases: readonly Release[]
 }
 
@@ -227,8 +232,7 @@ const Column = kept(({ application, environment, groups, releases }: ColumnProps
   )
   const user = run?.user ?? (rollback ? undefined : deployed?.user)
   const failed = lastFailure(releases, environment)
-  const canRollBack =
-    toRollBack(groups.filter((group) => accounts.includes(accountOf(group)))).length > 0
+  const canRollBack = toRollBack(groups).length > 0
   const kind =
     health.total === 0
       ? 'queued'
