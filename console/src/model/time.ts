@@ -56,6 +56,7 @@ export function formatExact(atMs: number): string {
   return `${exactFormat.format(atMs)} (${new Date(atMs).toISOString()})`
 }
 
+export const formatMinute = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }).format
 export const formatClock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }).format
 
 /** "Mon 23 Nov, 10:00; Tue 24 Nov, 10:00", in the zone of the reader unless one is given. */

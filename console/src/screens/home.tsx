@@ -41,7 +41,7 @@ import {
 } from '../model/execution.ts'
 import { favourites, recents } from '../model/recent.ts'
 import { deploymentsOf, toEnvironments } from '../model/run-deployments.ts'
-import { formatClock, presentMs } from '../model/time.ts'
+import { formatMinute, presentMs } from '../model/time.ts'
 import { plural } from '../words.ts'
 import { FirstSteps } from './first-steps.tsx'
 
@@ -479,7 +479,7 @@ function Headline({ waiting, failed, succeeded }: HeadlineProps) {
         text={
           pipelines === 0
             ? 'No pipeline is broken.'
-            : `${plural(pipelines, 'pipeline')} broke${since ? ` since ${formatClock(since)}` : ''}${causes}.`
+            : `${plural(pipelines, 'pipeline')} broke${since ? ` since ${formatMinute(since)}` : ''}${causes}.`
         }
         max={240}
       />{' '}
@@ -515,7 +515,7 @@ function failedRow(
             : to.runs(application, { pipeline: name ?? undefined, status: 'failed', from: '24h' })
         }
       >
-        {`${others > 0 ? `and ${plural(others, 'more pipeline')} ` : ''}failed ${older.length + 1} times${firstMs ? ` since ${formatClock(firstMs)}` : ''}`}
+        {`${others > 0 ? `and ${plural(others, 'more pipeline')} ` : ''}failed ${older.length + 1} times${firstMs ? ` since ${formatMinute(firstMs)}` : ''}`}
       </a>
     )
   const about = failure && (
