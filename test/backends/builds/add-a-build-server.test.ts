@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { extendProgram, walkthrough } from '../../support/extended-program.ts'
 import { startServe } from '../../support/serve.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 /** Has one job, which any start completes at once. */
 const shelf = `
@@ -64,6 +65,7 @@ test('a build server is a file and a line', async (t) => {
     return answer.status === 200 ? await answer.json() : answer.status
   }
 
+  await waitUntil(async () => (await read('')) !== 502, 'the builds')
   assert.deepEqual(await read(''), ['attic'])
   assert.deepEqual(await read('?type=shelf'), ['attic'])
   assert.deepEqual(await read('?type=jenkins'), [])

@@ -93,12 +93,12 @@ export async function startLocalBuilds(
   const start: TestBuilds['start'] = async (job, query = '') => {
     // Equal orders start one build.
     const headers = { 'x-spinnaker-execution-id': `order-${++orders}` }
-    const { status, body: item } = await ask(
-      'PUT',
-      `/masters/local/jobs/${job}?${query}`,
-      undefined,
-      headers,
-    )
+    const path = `/masters/local/jobs/${job}?${query}`
+    // A repository is read in its own time.
+    const { status, body: item } = await waitFor(async () => {
+      const answer = await ask('PUT', path, undefined, headers)
+      return /has not been read yet/.test(JSON.stringify(answer.body)) ? undefined : answer
+    }, `the job ${job}`)
     assert.equal(status, 200, JSON.stringify(item))
     return String(item)
   }
