@@ -26,7 +26,7 @@ import { type AgentProgram, startAgent, toAgentProgram } from './start-agent.ts'
 import { Supervisor } from './supervisor.ts'
 import { TrafficHistory } from './traffic-history.ts'
 
-export interface AgentWorkOptions {
+interface AgentWorkOptions {
   readonly dataDir: string
   readonly version: string
   readonly log: AgentLog

@@ -10,7 +10,7 @@ import type { AgentWork } from './agent-work.ts'
 import { Balancers, type Traffic } from './balancers.ts'
 import type { AgentLog } from './log.ts'
 
-export interface AgentOptions {
+interface AgentOptions {
   readonly dataDir: string
   readonly version: string
   readonly log: AgentLog

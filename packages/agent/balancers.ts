@@ -33,7 +33,7 @@ export interface Traffic {
   readonly healthy: Readonly<Record<string, readonly string[]>>
 }
 
-export interface BalancersOptions {
+interface BalancersOptions {
   readonly log: AgentLog
   /** Something that `observe` tells has changed; not called for each request. */
   readonly onChange: () => void

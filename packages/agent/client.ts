@@ -30,7 +30,7 @@ import { ObservedCopy, type ObservedLine } from './observed-lines.ts'
 import { agentPauseMs, stableMs } from './restart-pause.ts'
 import { type AgentProgram, startAgent, toAgentProgram } from './start-agent.ts'
 
-export interface AgentClientOptions {
+interface AgentClientOptions {
   readonly dataDir: string
   readonly log: AgentLog
   /** The version of the package. */

@@ -18,7 +18,7 @@ import type { ConsolePart, ConsoleWish } from '@fairlead/base/net/agent-protocol
 const pieceBytes = 64 * 1024
 
 /** A pipe that programs write into. A pump, which survives the agent, moves what they write into the files of the console. */
-export interface ConsolePipe {
+interface ConsolePipe {
   /** For standard output and for standard error; the opener closes both. */
   readonly descriptors: readonly number[]
   /**

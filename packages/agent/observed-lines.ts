@@ -44,8 +44,7 @@ export class ObservedLedger {
   #oldestSequence = 0
 
   /** Compares with what was there before. A state of the same sequence counts as the same. */
-  update(state: ObservedState): void {
-    const { instances, loadBalancers, ...head } = state
+  update({ instances, loadBalancers, ...head }: ObservedState): void {
     const { sequence } = head
     if (sequence === this.#head?.sequence) return
     this.#head = head

@@ -75,10 +75,9 @@ export function describeUnansweredRemoval({ runtime }: ContainerIdentity, proble
 
 export function describeCommand(
   end: ProgramEnd,
-  run: RunRecord,
+  { container, startedAt }: RunRecord,
   endedAt: number | undefined,
 ): string {
-  const { container, startedAt } = run
   const reason =
     container !== undefined && end.exitCode === runtimeFailure
       ? `: ${basename(container.runtime)} could not run its container, and its output says why`

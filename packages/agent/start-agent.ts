@@ -65,11 +65,10 @@ export function checkAgentProgram(body: unknown): AgentProgram {
  * @param sockets Listening sockets that it goes on with, by host and port
  */
 export function startAgent(
-  program: AgentProgram,
+  { dataDir, command, args, environment }: AgentProgram,
   sockets: ReadonlyMap<string, number> = new Map(),
   input: 'ignore' | 'pipe' = 'ignore',
 ): ChildProcess {
-  const { dataDir, command, args, environment } = program
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const output = openAgentLog(join(dataDir, agentLogName))
   try {

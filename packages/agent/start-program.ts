@@ -12,7 +12,7 @@ import { markName } from './processes.ts'
 /** A start that fails in the same way each time. */
 export class StartError extends Error {}
 
-export interface StartedProgram {
+interface StartedProgram {
   readonly pid: number
   readonly child: ChildProcess
   /** Resolves when its whole output is in the console, or with how the pump ended that should have moved it there. */

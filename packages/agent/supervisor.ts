@@ -15,7 +15,7 @@ import type { AgentLog } from './log.ts'
 import { openMarks } from './marks.ts'
 import { openProcessTable, type ProcessTable, signalProcess } from './processes.ts'
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly dataDir: string
   readonly log: AgentLog
   readonly onChange: () => void

@@ -242,7 +242,7 @@ export interface PageParts {
 }
 
 /** A text, or what it says of `upstream.service` under the name that is given. */
-export type ErrorMessage = string | ((service: string) => string)
+type ErrorMessage = string | ((service: string) => string)
 
 /** An error that may be shown to a client: `message` is for people, `cause` only for the log. */
 export class GatewayError extends Error {

@@ -19,7 +19,7 @@ const keptMs = 10 * 60_000
 /** The same for a start of unknown outcome: longer than a stage retries its start. */
 const keptOpenMs = 20 * 60_000
 
-export interface StartIdentity {
+interface StartIdentity {
   readonly server: string
   readonly job: string
   readonly executionId: string

@@ -36,7 +36,7 @@ export interface ServerAccess {
   readonly tls?: OutsideTls
 }
 
-export interface ServerCall {
+interface ServerCall {
   /** Default: `GET`. */
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>

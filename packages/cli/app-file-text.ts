@@ -2,7 +2,7 @@
 import type { DetectedApp } from '@fairlead/model/app-file/detect/detected.ts'
 import { stringify } from 'yaml'
 
-export interface FirstAppFile {
+interface FirstAppFile {
   readonly name: string
   readonly host: string
   readonly detected: DetectedApp

@@ -26,7 +26,7 @@ const mostBytes = 512 * 1024
 /** Fairlead, or the connection to it, has failed. */
 const fairleadFailed = 125
 
-export interface AttachedOptions {
+interface AttachedOptions {
   readonly application: string
   readonly kind: 'exec' | 'run'
   readonly body: Readonly<Record<string, unknown>>

@@ -11,7 +11,7 @@ const https = process.getBuiltinModule('node:https')
 
 type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-export interface CallOptions {
+interface CallOptions {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   /** Sent as JSON. */
   readonly body?: unknown

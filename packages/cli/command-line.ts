@@ -233,8 +233,7 @@ function toValues(entry: CommandEntry, given: Readonly<Record<string, unknown>>)
 }
 
 /** Commander reports in its own words; ours say what to type. */
-function explain(error: CommanderError, args: readonly string[]): Failure {
-  const { code, message } = error
+function explain({ code, message }: CommanderError, args: readonly string[]): Failure {
   const text = message.replace(/^error: /, '').replace(/\.?$/, '.')
   const sentence = text.charAt(0).toUpperCase() + text.slice(1)
   const words = args.filter((word) => !word.startsWith('-'))

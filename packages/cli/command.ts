@@ -25,7 +25,7 @@ export interface OptionSpec {
   readonly choices?: readonly string[]
 }
 
-export type OptionSpecs = Readonly<Record<string, OptionSpec>>
+type OptionSpecs = Readonly<Record<string, OptionSpec>>
 type Values<O extends OptionSpecs> = { readonly [K in keyof O]: ValueTypes[O[K]['type']] }
 
 /** Headings of the help, in its order. */

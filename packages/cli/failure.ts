@@ -20,7 +20,7 @@ export const exitCodes = {
   terminated: 143,
 } as const
 
-export interface FailureDetails {
+interface FailureDetails {
   /** What to type or change; a sentence. */
   readonly remedy?: string | undefined
   /** Line of the wrong file. */

@@ -3,7 +3,7 @@ import { enableCompileCache } from 'node:module'
 import { isOperatorCommand } from './operator-commands.ts'
 
 /** Runs the commands that come with the server. */
-export type OperatorProgram = (args: readonly string[]) => Promise<void>
+type OperatorProgram = (args: readonly string[]) => Promise<void>
 
 /**
  * @param operator Undefined where only this package is installed

@@ -5,7 +5,7 @@ import type { Failure } from './failure.ts'
 type Style = Parameters<typeof styleText>[0]
 type Stream = NodeJS.WriteStream
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly json: boolean
   /** Also notes each request. */
   readonly verbose: boolean

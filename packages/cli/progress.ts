@@ -12,7 +12,7 @@ export type StepState =
   | 'skipped'
   | 'paused'
 
-export interface ProgressStep {
+interface ProgressStep {
   /** Stays the same for a step. */
   readonly id: string
   readonly label: string

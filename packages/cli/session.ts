@@ -28,7 +28,7 @@ export interface Target {
   readonly expiresAt?: string | undefined
 }
 
-export interface FoundAppFile {
+interface FoundAppFile {
   readonly path: string
   /** The folder that holds `.fairlead`. */
   readonly folder: string

@@ -1,7 +1,7 @@
 /** Builds of uploaded folders, which stages of builds start as any other job. */
 export const appBuildPrefix = 'apps/'
 
-export interface AppBuildOrder {
+interface AppBuildOrder {
   readonly application: string
   /** Id of the uploaded folder. */
   readonly source: string

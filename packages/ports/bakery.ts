@@ -18,7 +18,7 @@ export const toBakeDetails = shape({
   baseAmi: [textOf, 'base_ami'],
   artifact: maybe(objectOf),
 })
-export type BakeDetails = ShapeOf<typeof toBakeDetails>
+type BakeDetails = ShapeOf<typeof toBakeDetails>
 
 /** All throw a `PortError` for a refusal, and for a bake that does not exist. */
 export interface Bakery {

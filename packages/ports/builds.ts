@@ -18,7 +18,7 @@ export interface Build extends BuildJob {
 }
 
 /** How often builds may be asked for, in milliseconds. */
-export interface BuildPauses {
+interface BuildPauses {
   /** Pause while it runs: when it has just begun, and later. */
   readonly least: number
   readonly most: number
@@ -47,7 +47,7 @@ export const toQueueItem = shape({
 export type QueueItem = ShapeOf<typeof toQueueItem>
 
 /** Package of a registry, as an artifact names it. */
-export interface PackageVersion {
+interface PackageVersion {
   readonly location: string
   readonly name: string
   readonly version: string

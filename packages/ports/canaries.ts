@@ -12,7 +12,7 @@ import {
 import type { Caller } from './caller.ts'
 import type { PortRules } from './rules.ts'
 
-export interface AnalysisRequest {
+interface AnalysisRequest {
   readonly configId: string
   readonly application: string
   readonly execution: string
@@ -61,7 +61,7 @@ export const toCanaryAnalysis = shape({
 export type CanaryAnalysis = ShapeOf<typeof toCanaryAnalysis>
 
 export const toCanaryConfiguration = shape({ id: textOf, name: textOf, applications: textsOf })
-export type CanaryConfiguration = ShapeOf<typeof toCanaryConfiguration>
+type CanaryConfiguration = ShapeOf<typeof toCanaryConfiguration>
 
 /** All throw a `PortError` for a refusal. */
 export interface Canaries {

@@ -44,7 +44,7 @@ export const toApplication = withAll(
 export type Application = ShapeOf<typeof toApplication>
 
 export const toServiceAccount = shape({ name: text, memberOf: textsOf })
-export type ServiceAccount = ShapeOf<typeof toServiceAccount>
+type ServiceAccount = ShapeOf<typeof toServiceAccount>
 
 export interface TriggeredBy {
   /** Types of triggers. */
@@ -170,12 +170,12 @@ export interface GivenTemplate extends WantedTemplate {
   readonly content: JsonObject
 }
 
-export interface SaveOptions {
+interface SaveOptions {
   /** Refuses what was changed since it was read. */
   readonly staleCheck: boolean
 }
 
-export interface PipelineOrder {
+interface PipelineOrder {
   readonly kind: 'pipelines' | 'strategies'
   readonly application: string
   readonly idsToIndices: JsonObject

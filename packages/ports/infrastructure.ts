@@ -188,7 +188,7 @@ export interface RefreshRequest {
   readonly signal: AbortSignal
 }
 
-export interface NamedPlace {
+interface NamedPlace {
   readonly account: string
   readonly region: string
   readonly name: string
@@ -201,7 +201,7 @@ export interface ClusterPlace {
   readonly cluster: string
 }
 
-export interface ClusterTarget extends ClusterPlace {
+interface ClusterTarget extends ClusterPlace {
   readonly region: string
   /** `current_asg_dynamic`, `ancestor_asg_dynamic`, …; or `newest`, `previous`, `oldest`, `largest`, `fail`. */
   readonly target: string
@@ -216,7 +216,7 @@ export interface InstancePlace {
   readonly region: string
 }
 
-export interface MetricPlace {
+interface MetricPlace {
   readonly provider: string
   readonly account: string
   readonly region: string
@@ -224,7 +224,7 @@ export interface MetricPlace {
   readonly serverGroup: string
 }
 
-export interface ImageSearch {
+interface ImageSearch {
   readonly provider: string
   readonly text: string
   readonly region: string
@@ -246,7 +246,7 @@ export interface ManifestCluster {
   readonly cluster: string
 }
 
-export interface DriftQuery {
+interface DriftQuery {
   readonly application: string
   readonly account: string | undefined
   readonly location: string | undefined

@@ -66,7 +66,7 @@ export interface BakerySurroundings {
 }
 
 /** Clients ask for these facts instead of the id. */
-export interface ProviderDescription {
+interface ProviderDescription {
   readonly label: string
   /** Resources that the usual forms can edit. */
   readonly forms: readonly ('loadBalancer' | 'securityGroup')[]
@@ -88,7 +88,7 @@ export interface UploadLimits {
   readonly entriesKey: string
 }
 
-export interface DeckPluginSource {
+interface DeckPluginSource {
   readonly id: string
   readonly name: string
   readonly folder: string

@@ -1,6 +1,6 @@
 /** Choice of the least busy of several servers; idle ones take turns. */
 
-export interface Busy {
+interface Busy {
   /** Requests that run there, or wait for it. */
   readonly inFlight: number
 }

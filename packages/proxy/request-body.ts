@@ -10,7 +10,7 @@ import type { Expiring, TimeoutSweep } from './sweep.ts'
 const maxTextBytes = 1024
 
 /** Shared by bodies that can be replayed. */
-export interface ReplayRoom {
+interface ReplayRoom {
   readonly sweep: TimeoutSweep
   readonly bounds: { readonly maxReplayBytes: number; readonly maxReplayTotalBytes: number }
   /** Bytes that are held now. */

@@ -24,7 +24,7 @@ export interface ResponseHead {
   readonly connectionHeaders: readonly string[] | undefined
 }
 
-export type BodyForm =
+type BodyForm =
   | { readonly kind: 'none' | 'chunked' | 'until-close' }
   | { readonly kind: 'length'; readonly length: number }
 

@@ -36,9 +36,7 @@ type ExchangePhase =
   /** The instance has changed the protocol. */
   | 'tunnel'
 
-export class Exchange
-  implements ResponseReceiver, ForwardedRequest<Member, ConnectionFailure>, Expiring
-{
+class Exchange implements ResponseReceiver, ForwardedRequest<Member, ConnectionFailure>, Expiring {
   readonly #context: ListenerContext
   readonly #request: IncomingMessage
   readonly #response: ClientResponse

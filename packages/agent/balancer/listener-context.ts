@@ -18,7 +18,7 @@ export interface ListenerContext {
 }
 
 /** What a front adds to a load balancer. */
-export interface SiteTerms {
+interface SiteTerms {
   readonly maxBodyBytes: number
   readonly maxHeaderBytes: number
   /** Taken off the path for instances; empty: nothing. */

@@ -10,7 +10,7 @@ import { Member, type MemberOptions } from './member.ts'
 import { Pool, Shares } from './pools.ts'
 
 /** A request or connection that has found no instance. */
-export interface Waiter {
+interface Waiter {
   /** There may be an instance now, or waiting has no use any more. */
   onTurn(): void
 }

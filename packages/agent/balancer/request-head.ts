@@ -7,7 +7,7 @@ export interface RequestHead extends Required<OutgoingHead> {
   readonly body: 'none' | 'chunked' | number
 }
 
-export interface HeadProblem {
+interface HeadProblem {
   readonly status: number
   readonly problem: string
 }
@@ -33,7 +33,7 @@ interface ReadHeaders {
 }
 
 /** What a front changes in a request, beside the headers. */
-export interface SiteRewrite {
+interface SiteRewrite {
   readonly strippedPath: string
 }
 

@@ -10,7 +10,7 @@ import {
 import type { AgentLog } from '../log.ts'
 
 /** The protocol that an authority's TLS-ALPN-01 connection names. @see RFC 8737 */
-export const challengeProtocol = 'acme-tls/1'
+const challengeProtocol = 'acme-tls/1'
 
 type Wanted = Pick<DesiredFronts, 'certificates' | 'challenges'>
 

@@ -24,7 +24,7 @@ export interface Description {
   readonly hasSecretsKey: boolean
 }
 
-export interface Contents {
+interface Contents {
   readonly databases: readonly string[]
   readonly others: readonly string[]
 }

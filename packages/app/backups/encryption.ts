@@ -3,13 +3,13 @@ import { Readable } from 'node:stream'
 import { Decrypter, Encrypter } from 'age-encryption'
 
 /** What encrypts: a passphrase, or public keys such as `age1…`. */
-export interface Lock {
+interface Lock {
   readonly passphrase?: string
   readonly recipients?: readonly string[]
 }
 
 /** What decrypts: a passphrase, or secret keys such as `AGE-SECRET-KEY-1…`. */
-export interface Key {
+interface Key {
   readonly passphrase?: string
   readonly identities?: readonly string[]
 }

@@ -13,7 +13,7 @@ import {
   workFolderPrefix,
 } from './contents.ts'
 
-export interface BackupOptions {
+interface BackupOptions {
   readonly dataDir: string
   readonly secretsKey: string | undefined
   readonly withSecretsKey: boolean

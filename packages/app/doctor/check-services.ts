@@ -109,11 +109,10 @@ export interface CheckedService {
 }
 
 async function checkHealth(
-  target: CheckedService,
+  { service, address, tls }: CheckedService,
   name: string,
   { report, answerMs }: ServiceMeans,
 ): Promise<Finding> {
-  const { service, address, tls } = target
   const upstreams = openQuestions(
     { okHttpClient: { tls } },
     { [service]: address },

@@ -141,10 +141,9 @@ function findDataDir({ backends: { dataDir } }: Config, keep: Keep): string {
 }
 
 async function openAll(
-  surroundings: DoctorSurroundings,
+  { upstreams, permissions, log, dataDir }: DoctorSurroundings,
   { config, command, now, keep }: OpeningContext,
 ): Promise<LoginMethods> {
-  const { upstreams, permissions, log, dataDir } = surroundings
   const tls = config.http.tls && keep(openTlsFiles(config.http.tls, log))
   const redis = config.redis && keep(await openRedis(config.redis, log))
   const accounts = keep(new AccountCache(upstreams, timeoutMs, log))

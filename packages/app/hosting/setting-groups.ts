@@ -45,7 +45,7 @@ export const backendGroups = {
 } as const satisfies Record<string, { keys: z.ZodObject; read: SettingsCheck<object, object> }>
 
 /** Plain data, for the worker thread. */
-export type BackendGroups = {
+type BackendGroups = {
   readonly [Name in keyof typeof backendGroups]: Readonly<
     ReturnType<(typeof backendGroups)[Name]['read']>
   >

@@ -18,7 +18,7 @@ import { readDefinitionFile } from './definition-file.ts'
 import type { DefinitionKind } from './kinds.ts'
 import type { OpenDefinitions } from './open-definitions.ts'
 
-export interface CheckedDefinition {
+interface CheckedDefinition {
   readonly file: string
   /** `pipeline "deploy" of shop` */
   readonly title: string

@@ -5,7 +5,7 @@ import { type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/jso
 import { readAnswerBytes } from '@fairlead/base/net/read-answer.ts'
 import { contentOf, type DefinitionKind, type MovedObject } from './kinds.ts'
 
-export interface RemoteSource {
+interface RemoteSource {
   /** Without a slash at its end. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>

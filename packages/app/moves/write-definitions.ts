@@ -41,7 +41,7 @@ interface Remark {
 /** So many objects with the same remark have a line each. */
 const listedAlike = 3
 
-export interface MoveReport {
+interface MoveReport {
   readonly counts: Map<DefinitionKind, Map<WriteOutcome, number>>
   readonly remarks: Remark[]
   /** Objects whose history the source does not show. */

@@ -26,7 +26,7 @@ const databaseName = 'backends.db'
 const metaFolder = `.${databaseName}-litestream`
 const processFile = 'litestream.json'
 
-export interface CopyPlace {
+interface CopyPlace {
   readonly dataDir: string
   readonly url: string
   readonly folder: string

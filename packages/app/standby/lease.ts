@@ -17,7 +17,7 @@ export interface LeaseRecord {
   readonly released?: boolean
 }
 
-export interface StoredLease {
+interface StoredLease {
   readonly record: LeaseRecord
   readonly version: string
 }

@@ -1,7 +1,7 @@
 /** The cause of a failure: the line of an output, or the words of an exit, that says why. docs/contracts/causes.md. */
 import { maybeObject } from '../json/shape.ts'
 
-export const causeKinds = [
+const causeKinds = [
   'code',
   'test',
   'dependency',

@@ -2,7 +2,7 @@
 import { constants, setPriority } from 'node:os'
 import { parentPort, Worker } from 'node:worker_threads'
 
-export interface SideThreadOptions {
+interface SideThreadOptions {
   name: string
   /** Program of the thread, which calls `serveJobs`. */
   file: URL

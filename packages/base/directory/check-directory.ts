@@ -22,7 +22,7 @@ import type { DirectorySettings, LdapServer } from './settings.ts'
 /** In no directory, it is hoped: searches for it find nothing. */
 const absentUser = 'fairlead-doctor-nobody'
 
-export interface DirectoryPurpose {
+interface DirectoryPurpose {
   readonly name: string
   readonly key: string
   /** Whether groups are searched with the password of the user where there is no manager. */

@@ -205,8 +205,11 @@ function checkTransport(
   }
 }
 
-function checkUserSettings(keys: DirectoryValues, prefix: string, report: SettingsReport): void {
-  const { userDnPattern: pattern, userSearchFilter: filter } = keys
+function checkUserSettings(
+  { userDnPattern: pattern, userSearchFilter: filter }: DirectoryValues,
+  prefix: string,
+  report: SettingsReport,
+): void {
   if (pattern === undefined && filter === undefined) {
     report.problem(
       `${prefix}.userDnPattern`,
@@ -236,11 +239,10 @@ function checkFilter(filter: string, key: string, needed: RegExp, report: Settin
 }
 
 function toManager(
-  keys: DirectoryValues,
+  { managerDn: dn, managerPassword: password }: DirectoryValues,
   prefix: string,
   report: SettingsReport,
 ): { dn: string; password: string } | undefined {
-  const { managerDn: dn, managerPassword: password } = keys
   if (dn !== undefined && password === undefined) {
     report.problem(
       `${prefix}.managerPassword`,

@@ -4,7 +4,7 @@
  * `error`: a part of it cannot work as it is written. `warning`: it is unfinished, or may not do what is meant. `note`: it has no
  * effect here, and need not have one.
  */
-export type Severity = 'error' | 'warning' | 'note'
+type Severity = 'error' | 'warning' | 'note'
 
 export interface DocumentFinding {
   readonly severity: Severity

@@ -16,7 +16,7 @@ export const maxStoredJsonDepth = 500
 /** Longer numbers take time out of proportion to read. Jackson has the same limit. */
 const maxNumberLength = 1000
 
-export interface JsonLimits {
+interface JsonLimits {
   /** Levels of objects and lists; `maxJsonDepth` unless given. */
   readonly maxDepth?: number
   /** Objects, lists, texts, numbers and words together; any number unless given. */

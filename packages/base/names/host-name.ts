@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 
-export interface HostPlace {
+interface HostPlace {
   /** Lower case, IDNA as A-labels, without a dot at its end; `*.` in front matches one label. */
   readonly host: string
   /** Begins with a slash, and has none at its end unless it is `/`. */

@@ -47,7 +47,7 @@ export interface Program {
   readonly container?: ProgramContainer
 }
 
-export interface ProgramContainer {
+interface ProgramContainer {
   readonly name: string
   /** For podman or docker, beside `environment`, whose names it passes on to the container. */
   readonly runtimeEnvironment: Readonly<Record<string, string>>
@@ -148,7 +148,7 @@ export interface FrontRule {
   readonly strip: boolean
 }
 
-export interface FrontRedirect {
+interface FrontRedirect {
   readonly host: string
   readonly path: string
   /** An address, or `//host` with a path on this front. What follows the path is appended. */
@@ -207,7 +207,7 @@ export interface DesiredMember {
   readonly share?: TrafficShare
 }
 
-export interface TrafficShare {
+interface TrafficShare {
   /** Members with the same one share what it gets. */
   readonly group: string
   /** Percentage of the requests to the load balancer, from 0 to 100. */

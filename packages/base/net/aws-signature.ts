@@ -7,7 +7,7 @@ export interface AwsCredentials {
   readonly sessionToken?: string
 }
 
-export interface Signing {
+interface Signing {
   /** Its path is encoded as it is sent. */
   readonly url: URL
   readonly service: string

@@ -2,7 +2,7 @@
 import { GatewayError } from '../errors.ts'
 import { type Answer, type Call, CallError, call } from './call.ts'
 
-export interface ConfiguredCall extends Pick<Call, 'method' | 'url' | 'headers' | 'body' | 'tls'> {
+interface ConfiguredCall extends Pick<Call, 'method' | 'url' | 'headers' | 'body' | 'tls'> {
   /** For messages: `Slack`. */
   readonly name: string
   /** Without a byte. The whole call may take a multiple of it. */

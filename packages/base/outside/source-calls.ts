@@ -20,7 +20,7 @@ export const maxArtifactBytes = 64 * 1024 * 1024
 /** The caller waits for the content, and stops after two minutes without a byte. */
 export const fetchTimeoutMs = 50_000
 
-export interface SourceSettings {
+interface SourceSettings {
   readonly outside: OutsideSettings
   /** Address of the configuration, whose server may name others of its own. */
   readonly configured?: string
@@ -30,7 +30,7 @@ export interface SourceSettings {
   readonly maxBytes?: number
 }
 
-export interface GetOptions {
+interface GetOptions {
   /** Default: GET. */
   readonly method?: 'GET' | 'HEAD'
   readonly headers?: Readonly<Record<string, string>>

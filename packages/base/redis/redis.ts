@@ -231,7 +231,7 @@ export function adviceFor(
   return undefined
 }
 
-export interface RedisScript {
+interface RedisScript {
   readonly source: string
   readonly sha1: string
 }

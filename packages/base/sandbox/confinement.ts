@@ -67,7 +67,7 @@ const etc = [
   ...['crypto-policies', 'ssh/ssh_known_hosts', 'ssh/ssh_config', 'ssh/ssh_config.d'],
 ].map((name) => `/etc/${name}`)
 
-export interface SandboxMounts {
+interface SandboxMounts {
   readonly links: readonly (readonly [path: string, target: string])[]
   readonly readOnly: readonly (readonly [path: string, source: string])[]
   readonly writable: readonly string[]
@@ -93,7 +93,7 @@ export function placesOf(
   }
 }
 
-export interface ProcCovers {
+interface ProcCovers {
   readonly folders: readonly string[]
   readonly files: readonly string[]
 }

@@ -1,7 +1,7 @@
 /** What a program uses together with all that it has started. */
 import { readdirSync, readFileSync } from 'node:fs'
 
-export interface TreeUse {
+interface TreeUse {
   /** Processes and threads. */
   readonly tasks: number
   readonly memoryBytes: number

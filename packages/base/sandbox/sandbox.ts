@@ -45,7 +45,7 @@ function inGroup(file: string | undefined, command: readonly string[]): string[]
   return ['/bin/sh', '-c', 'echo $$ >"$0"; exec "$@"', file, ...command]
 }
 
-export interface Sandbox {
+interface Sandbox {
   readonly means: Exclude<SandboxChoice, 'auto'>
   readonly title: string
   /**

@@ -2,14 +2,14 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { sharedWork } from '../concurrency/shared-work.ts'
 
-export interface MetricDescription {
+interface MetricDescription {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly labels: readonly string[]
   readonly help: string
 }
 
-export interface PrintedMetrics {
+interface PrintedMetrics {
   readonly contentType: string
   readonly text: string
 }

@@ -46,11 +46,10 @@ export function loadTlsMaterial(settings: TlsSettings): TlsMaterial {
   return material
 }
 
-export function readTlsMaterial(settings: TlsSettings): {
+export function readTlsMaterial({ identity, trust, crlFile, blocklistFile }: TlsSettings): {
   material: TlsMaterial
   faults: TlsFileError[]
 } {
-  const { identity, trust, crlFile, blocklistFile } = settings
   const faults: TlsFileError[] = []
   const attempt = <T>(load: () => T): T | undefined => {
     try {
@@ -138,8 +137,7 @@ export function toSecureContext(
 }
 
 /** Changes whenever one of the files does, also when a link leads to another file. */
-export function stampOf(settings: TlsSettings): string {
-  const { identity, trust, crlFile, blocklistFile } = settings
+export function stampOf({ identity, trust, crlFile, blocklistFile }: TlsSettings): string {
   const own =
     identity?.kind === 'pem'
       ? [identity.certificate.file, identity.privateKey.file]

@@ -13,7 +13,7 @@ import { parseYaml } from '@fairlead/base/json/yaml.ts'
 /** Reading YAML takes long, and nothing else is done meanwhile. */
 const maxLength = 128 * 1024
 
-export interface WorkflowFile {
+interface WorkflowFile {
   /** Whether it has the event `workflow_dispatch`; undefined where that cannot be told. */
   readonly isStartable: boolean | undefined
   readonly parameters: readonly JsonObject[]

@@ -17,7 +17,7 @@ interface ArchiveBounds {
 }
 
 /** Reads a part of the log of a runner. */
-export type ReadLogPart = (
+type ReadLogPart = (
   offset: number,
 ) => Promise<{ output: string; offset: number; nextOffset: number; endOffset: number } | undefined>
 

@@ -22,7 +22,7 @@ export const localBuildMigrations = [
    CREATE TABLE builds_local_numbers (job TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
 ] as const
 
-export type BuildState = 'QUEUED' | 'RUNNING' | 'ENDED'
+type BuildState = 'QUEUED' | 'RUNNING' | 'ENDED'
 export type BuildResult = 'SUCCESS' | 'UNSTABLE' | 'FAILURE' | 'ABORTED'
 
 export interface LocalBuild {

@@ -192,8 +192,7 @@ export type JobDefinition = Omit<ReturnType<typeof toJob>, 'steps'> & {
 
 type JobFields = z.output<typeof JobFields>
 
-export function toJob(fields: JobFields) {
-  const { enabled, concurrent, 'time-limit-minutes': minutes, ...job } = fields
+export function toJob({ enabled, concurrent, 'time-limit-minutes': minutes, ...job }: JobFields) {
   const timeLimitMs = minutes === undefined ? undefined : Math.round(minutes * 60_000)
   return { ...job, isEnabled: enabled, isConcurrent: concurrent, timeLimitMs }
 }

@@ -9,11 +9,11 @@ import { mayCreateApplication, requireAccess } from '@fairlead/ports/rights/acce
 import { openAccountAccess } from '@fairlead/ports/rights/account-use.ts'
 
 /** A job or build; one without an application belongs to all users. */
-export interface OwnedJob {
+interface OwnedJob {
   readonly application?: string
 }
 
-export interface OwnedRun extends OwnedJob {
+interface OwnedRun extends OwnedJob {
   readonly account: string
 }
 

@@ -37,7 +37,7 @@ export interface BuildPlan {
   readonly bounds: { readonly maxFiles: number; readonly maxFileBytes: number }
 }
 
-export interface PlannedSource {
+interface PlannedSource {
   readonly commit: string
   /** Without credentials. */
   readonly url: string

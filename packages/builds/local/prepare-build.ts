@@ -25,7 +25,7 @@ import type { ImageDefaults } from './sources/image-defaults.ts'
 import { prepareSource } from './sources/prepare-source.ts'
 import type { SourceStore } from './sources/source-store.ts'
 
-export interface PrepareParts {
+interface PrepareParts {
   readonly context: BackendContext
   readonly settings: LocalBuildSettings
   readonly repositories: RepositoryReader
@@ -88,10 +88,9 @@ export async function prepareBuild(
 
 async function fetchCommitOf(
   build: StoredBuild,
-  job: KnownJob,
+  { repository, definition }: KnownJob,
   { repositories, files }: PrepareParts,
 ) {
-  const { repository, definition } = job
   if (repository === undefined) return undefined
   const home = files.gitHomeOf(build.id)
   const bare = join(files.contentOf(build.id), repositoryFolder)

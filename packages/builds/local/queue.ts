@@ -1,7 +1,7 @@
 /** The queue of builds: fair among applications, so that many builds of one delay those of another by one at most. */
 import type { StoredBuild } from './build-store.ts'
 
-export interface QueueState {
+interface QueueState {
   /** Oldest first. */
   readonly queued: readonly StoredBuild[]
   readonly running: readonly StoredBuild[]

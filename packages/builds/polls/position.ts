@@ -13,7 +13,7 @@ export interface Position {
   readonly marks: readonly BuildMark[]
 }
 
-export type BuildMark = readonly [number: number, mark: string]
+type BuildMark = readonly [number: number, mark: string]
 
 export interface FirstBuildRules {
   readonly handlesFirstBuilds: boolean

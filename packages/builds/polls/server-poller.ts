@@ -10,7 +10,7 @@ import type { ListedBuild } from '../listed-build.ts'
 import type { PollMemory } from './memory.ts'
 import { dueBuilds, type FirstBuildRules, markOf, nextPosition, type Position } from './position.ts'
 
-export interface PollRules {
+interface PollRules {
   readonly pollMs: number
   readonly maxChanges: number
   readonly handlesFirstBuilds: boolean

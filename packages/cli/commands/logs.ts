@@ -37,8 +37,10 @@ export const logs = defineCommand({
     instance: { type: 'text', value: 'ID', summary: 'Of one instance' },
   },
   help: 'Examples:\n  fairlead logs web -f\n  fairlead logs --since 10m --grep "status=5.."',
-  async run({ words: [service], session, output, connect }, values) {
-    const { follow, since, until, tail, grep, previous, instance } = values
+  async run(
+    { words: [service], session, output, connect },
+    { follow, since, until, tail, grep, previous, instance },
+  ) {
     const path = pathOf`/apps/${session.app()}/logs`
     const isBounded = since !== undefined || until !== undefined || previous
     const query = {
@@ -100,8 +102,7 @@ class ShownLines {
     }
   }
 
-  #show(line: Line): void {
-    const { at, instance, cluster, position, text, cut, error } = line
+  #show({ at, instance, cluster, position, text, cut, error }: Line): void {
     if (error !== undefined) throw new Failure(exitCodes.failed, 'LOGS_FAILED', error)
     const place = Number(position)
     if (Number.isFinite(place)) {

@@ -17,7 +17,7 @@ export interface FolderFile {
   readonly sha256: string
 }
 
-export interface FolderLink {
+interface FolderLink {
   readonly path: string
   readonly target: string
 }
@@ -27,7 +27,7 @@ export interface ListedFolder {
   readonly links: readonly FolderLink[]
 }
 
-export interface Commit {
+interface Commit {
   readonly sha: string
   /** Something in the folder is not committed. */
   readonly isDirty: boolean
@@ -45,7 +45,7 @@ export interface Commit {
 type Ignores = (path: string) => boolean
 type IsWanted = (path: string) => boolean
 
-export const maxFolderBytes = 512 * 1024 * 1024
+const maxFolderBytes = 512 * 1024 * 1024
 const maxFiles = 100_000
 const mebibyte = 1024 * 1024
 const hashedAtATime = 8

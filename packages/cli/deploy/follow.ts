@@ -7,7 +7,7 @@ import { pathOf } from '../path-of.ts'
 import { ProgressTree } from '../progress.ts'
 import { pollRun, type Run, type RunStage, showStage } from '../runs.ts'
 
-export interface FollowedDeployment {
+interface FollowedDeployment {
   readonly id: string
   readonly timeoutMs: number
   /** Run that has to end first. */

@@ -5,7 +5,7 @@ interface Cause {
   readonly remedy: (match: RegExpExecArray, app: FailedApp) => string
 }
 
-export interface FailedApp {
+interface FailedApp {
   /** Label of the step, such as `Release` or `Build 3`. */
   readonly step: string
   /** First host of the app. */

@@ -25,7 +25,7 @@ interface PlanValues {
 }
 
 /** Content of the files that were read. */
-export interface PlanInput {
+interface PlanInput {
   readonly definitions: readonly Definition[]
   readonly kinds: readonly FileKind[]
   readonly prunes: boolean

@@ -15,7 +15,7 @@ import { exitCodes, Failure } from '../failure.ts'
 import { pathOf } from '../path-of.ts'
 import { followTask, runTask } from './task.ts'
 
-export interface SaveOrder {
+interface SaveOrder {
   readonly application: string
   readonly name: string
   /** Has ids in place of names. */
@@ -26,7 +26,7 @@ export interface SaveOrder {
   readonly id: string
 }
 
-export interface Store {
+interface Store {
   /** All of an application; all of the instance where they belong to none. @throws {Failure} */
   list(client: Client, application: string): Promise<JsonObject[]>
   /** @returns the id, where the instance has chosen one. @throws {Failure} */

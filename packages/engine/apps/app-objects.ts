@@ -14,7 +14,7 @@ import { type CompiledObject, keyOf } from './compile.ts'
  * `same`: as the file has it. `drift`: edited elsewhere since it was written, or made by someone else; a deployment keeps it unless it
  * may overwrite. `removed`: the file has it no more.
  */
-export type ObjectState = 'create' | 'change' | 'same' | 'drift' | 'removed'
+type ObjectState = 'create' | 'change' | 'same' | 'drift' | 'removed'
 
 export interface ObjectPlan {
   readonly object: CompiledObject
@@ -25,7 +25,7 @@ export interface ObjectPlan {
 }
 
 /** What exists of an application, by the keys of compiled objects. */
-export type PresentObjects = ReadonlyMap<string, JsonObject>
+type PresentObjects = ReadonlyMap<string, JsonObject>
 
 interface WriteContext {
   readonly application: string
@@ -234,8 +234,10 @@ function describeEnd(
   return status.replace(/^Orchestration failed: \w+ \| /, '')
 }
 
-async function remove(object: CompiledObject, context: WriteContext): Promise<void> {
-  const { application, ports, store, as } = context
+async function remove(
+  object: CompiledObject,
+  { application, ports, store, as }: WriteContext,
+): Promise<void> {
   const { kind, name, content } = object
   if (kind === 'pipeline') await ports.definitions.removePipeline({ application, name }, as)
   if (kind === 'load-balancer') {

@@ -93,21 +93,21 @@ export interface AppRun {
 }
 
 /** An environment of a branch. */
-export interface AppPreview {
+interface AppPreview {
   readonly branch: string
   /** Text of the branch's file that was deployed last. */
   readonly file: string
   readonly deployedMs: number
 }
 
-export interface StoredDatabase {
+interface StoredDatabase {
   readonly application: string
   readonly environment: string
   readonly name: string
 }
 
 /** A number of instances that holds until the file has another one. */
-export interface AppScale {
+interface AppScale {
   readonly environment: string
   readonly service: string
   readonly instances: number
@@ -246,8 +246,10 @@ export class AppStore {
     return Number(row?.['generation'] ?? 0)
   }
 
-  keepPasswordGeneration(database: StoredDatabase, generation: number): void {
-    const { application, environment, name } = database
+  keepPasswordGeneration(
+    { application, environment, name }: StoredDatabase,
+    generation: number,
+  ): void {
     this.#sql.run`
       INSERT OR REPLACE INTO orchestration_app_databases
       VALUES (${application}, ${environment}, ${name}, ${generation})`
@@ -264,8 +266,10 @@ export class AppStore {
     }))
   }
 
-  keepScale(application: string, scale: AppScale): void {
-    const { environment, service, instances, fileInstances } = scale
+  keepScale(
+    application: string,
+    { environment, service, instances, fileInstances }: AppScale,
+  ): void {
     this.#sql.run`
       INSERT OR REPLACE INTO orchestration_app_scales
       VALUES (${application}, ${environment}, ${service}, ${instances}, ${fileInstances})`

@@ -16,7 +16,8 @@ import { AppDeployments } from './deployments.ts'
 import { AppPlans } from './plans.ts'
 import { stopJobs } from './run-stages.ts'
 import { statusOf } from './status.ts'
-export interface ScaleOrder {
+
+interface ScaleOrder {
   readonly application: string
   readonly environment: string | undefined
   /** Numbers of instances by service. */

@@ -13,7 +13,7 @@ import type { Group } from '@fairlead/model/environments/running.ts'
 import type { AppPlace } from './account-places.ts'
 import { canaryOf, clusterOf, commandWords, keptGroups, secretsOf } from './app-environment.ts'
 
-export type ClusterPlace = AppPlace & { readonly cluster: ClusterRules }
+type ClusterPlace = AppPlace & { readonly cluster: ClusterRules }
 
 export function isClusterPlace(place: AppPlace): place is ClusterPlace {
   return place.cluster !== undefined
@@ -641,8 +641,11 @@ export function removalOf(here: AppHere, place: ClusterPlace): JsonObject {
   return removal(place, { name: `Stop ${value}`, kinds, label: instanceLabel, value })
 }
 
-export function scaleJob(group: Group, instances: number, place: ClusterPlace): JsonObject {
-  const { cluster = '', name, serverGroupManagers } = group
+export function scaleJob(
+  { cluster = '', name, serverGroupManagers }: Group,
+  instances: number,
+  place: ClusterPlace,
+): JsonObject {
   return {
     type: 'scaleManifest',
     name: `Scale ${cluster} to ${instances}`,
@@ -677,8 +680,10 @@ export function checkClusterApp(here: AppHere, { account, cluster }: ClusterPlac
 }
 
 /** What of the file has another effect there, for people. */
-export function clusterNotes(here: AppHere, { cluster }: ClusterPlace): string[] {
-  const { services, limits, redirects, hsts, errorPage } = here
+export function clusterNotes(
+  { services, limits, redirects, hsts, errorPage }: AppHere,
+  { cluster }: ClusterPlace,
+): string[] {
   const of = (holds: (service: ServiceHere) => boolean) =>
     services
       .filter(holds)

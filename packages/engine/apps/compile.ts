@@ -19,7 +19,7 @@ import {
 } from './app-environment.ts'
 import { isClusterPlace, manifestStages } from './compile-manifests.ts'
 
-export type CompiledKind = 'application' | 'load-balancer' | 'pipeline'
+type CompiledKind = 'application' | 'load-balancer' | 'pipeline'
 
 /** An object of the instance, as it is to be. */
 export interface CompiledObject {

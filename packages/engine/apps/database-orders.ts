@@ -5,7 +5,7 @@ import type { Caller } from '@fairlead/ports/caller.ts'
 import type { AppRecords } from './app-records.ts'
 import type { AppDeployments } from './deployments.ts'
 
-export interface AppDatabaseOrder {
+interface AppDatabaseOrder {
   readonly application: string
   readonly environment: string | undefined
   readonly name: string

@@ -17,7 +17,8 @@ import type { DatabaseOrder } from './databases.ts'
 import { type AppOrder, type AppPlans, toPlanView } from './plans.ts'
 import { previewOf } from './previews.ts'
 import { appStopStages, behind, servingClusters, withConstraints } from './run-stages.ts'
-export interface DeploymentOrder extends AppOrder {
+
+interface DeploymentOrder extends AppOrder {
   /** Such as `shop:7-4f7c2d1`, which exists; undefined: one is built of the source. */
   readonly image: string | undefined
   /** Id of an uploaded folder. */
@@ -35,7 +36,7 @@ type CommitDetails = Readonly<
   Partial<Record<'message' | 'author' | 'email' | 'branch' | 'timestamp', string | undefined>>
 >
 
-export interface RollbackOrder {
+interface RollbackOrder {
   readonly application: string
   readonly environment: string | undefined
   /** Undefined: the version that ran before. */
@@ -43,7 +44,7 @@ export interface RollbackOrder {
   readonly dryRun: boolean
 }
 
-export interface PromotionOrder {
+interface PromotionOrder {
   readonly application: string
   /** Undefined: the second environment. */
   readonly to: string | undefined

@@ -30,7 +30,7 @@ export interface AppOrder {
 }
 
 /** An app file with the objects that it needs. */
-export interface PlannedApp {
+interface PlannedApp {
   readonly app: ReadApp
   readonly here: AppHere
   readonly placeOf: (here: AppHere) => AppPlace

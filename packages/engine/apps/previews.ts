@@ -8,7 +8,7 @@ import {
 } from '@fairlead/model/app-file/merge-environment.ts'
 import { type ReadApp, readApp, readFile } from './app-environment.ts'
 
-export const previewPrefix = 'preview-'
+const previewPrefix = 'preview-'
 /** Names of clusters and labels of hosts have limits. */
 const maxSlugLength = 20
 const defaultExpiryMs = 7 * 24 * 60 * 60_000

@@ -74,13 +74,12 @@ function drainEndOf(cluster: string, groups: readonly Group[]): number | undefin
 
 function toService(
   here: AppHere,
-  service: ServiceHere,
+  { name, instances, hosts, schedule }: ServiceHere,
   {
     running,
     groups,
   }: { readonly running: readonly RunningCluster[] } & Pick<StatusParts, 'groups'>,
 ): JsonObject {
-  const { name, instances, hosts, schedule } = service
   const cluster = clusterOf(here, name)
   const found = running.find((each) => each.cluster === cluster && each.account === here.account)
   const serving = found?.health.state === 'disabled' ? undefined : found
@@ -110,8 +109,10 @@ function servedOf(
     .flatMap(({ served }) => served)
 }
 
-function toRun(run: AppRun, execution: Execution | undefined): JsonObject {
-  const { executionId: id, kind, version, user, message, createdMs } = run
+function toRun(
+  { executionId: id, kind, version, user, message, createdMs }: AppRun,
+  execution: Execution | undefined,
+): JsonObject {
   return {
     id,
     kind,

@@ -21,7 +21,7 @@ import type { AnalysisOrder } from './analysis-order.ts'
 import type { Analysis } from './analysis-store.ts'
 import type { Configurations } from './configurations.ts'
 
-export interface CanaryParts {
+interface CanaryParts {
   readonly context: BackendContext
   readonly configurations: Configurations
   readonly analyses: Analyses

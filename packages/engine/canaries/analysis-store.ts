@@ -37,7 +37,7 @@ export const analysisMigrations = [
   `,
 ]
 
-export type AnalysisStatus = 'RUNNING' | 'SUCCEEDED' | 'TERMINAL' | 'CANCELED'
+type AnalysisStatus = 'RUNNING' | 'SUCCEEDED' | 'TERMINAL' | 'CANCELED'
 
 export interface Analysis {
   readonly id: string
@@ -57,12 +57,12 @@ export interface AnalysisOutcome {
   readonly exception?: JsonObject
 }
 
-export interface StoredMeasurements {
+interface StoredMeasurements {
   readonly id: string
   readonly content: Uint8Array
 }
 
-export interface AnalysisFilter {
+interface AnalysisFilter {
   readonly applications: readonly string[]
   /** Empty: all. */
   readonly statuses: readonly string[]

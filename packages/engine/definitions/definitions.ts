@@ -90,9 +90,10 @@ function answerInvalidApplications(app: FastifyInstance): void {
   })
 }
 
-function definitionVersionRoutes(app: FastifyInstance, definitions: Definitions): void {
-  const { applications, permissions, pipelines, strategies } = definitions
-
+function definitionVersionRoutes(
+  app: FastifyInstance,
+  { applications, permissions, pipelines, strategies }: Definitions,
+): void {
   /** One for each `application` of the query, in its order. */
   app.get('/versions', (request) =>
     queryValues(request, 'application').map((name) => {

@@ -63,7 +63,7 @@ function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
   )
 }
 
-export async function filterPipelines(
+async function filterPipelines(
   definitions: Definitions,
   filter: TriggerFilter,
 ): Promise<JsonObject[]> {

@@ -14,7 +14,7 @@ import { maskDefinitionText } from '../pipelines/trigger-secrets.ts'
 export const objectField = z.custom<JsonObject>(isObject, 'it must be an object')
 export const optionalTextField = z.string().nullish()
 /** Bound of Front50's tables. */
-export const maxNameLength = 255
+const maxNameLength = 255
 export const nameText = z.string().max(maxNameLength)
 export const optionalName = nameText.nullish()
 

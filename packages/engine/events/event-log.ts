@@ -16,7 +16,7 @@ import {
 } from './event-log-store.ts'
 
 /** Something was looked at for triggers, and that has failed. */
-export interface PollFailure {
+interface PollFailure {
   /** Type of the events. */
   readonly type: string
   readonly source: string

@@ -26,8 +26,10 @@ type Surroundings = Pick<BackendContext, 'now' | 'settings'>
  *
  * @throws {PortError} 400 when the source is no code host that is known.
  */
-export function toWebhookEvents(webhook: Webhook, { now, settings }: Surroundings): Event[] {
-  const { type, source, headers, raw, body } = webhook
+export function toWebhookEvents(
+  { type, source, headers, raw, body }: Webhook,
+  { now, settings }: Surroundings,
+): Event[] {
   const event: Event = {
     id: randomUUID(),
     type: type.toLowerCase(),

@@ -10,7 +10,7 @@ import {
 } from '@fairlead/base/outside/call-outside.ts'
 import { DeliveryError } from './notification-type.ts'
 
-export interface HttpDelivery {
+interface HttpDelivery {
   readonly url: string | OperatorAddress
   readonly headers?: Readonly<Record<string, string>>
   readonly body: unknown

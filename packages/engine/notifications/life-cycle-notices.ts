@@ -17,7 +17,7 @@ import type { Notice, NoticePhase, TriggerCommit } from './notification-type.ts'
 import type { NoticeDelivery } from './outbox.ts'
 import type { LinkTarget } from './settings.ts'
 
-export interface NoticeParts {
+interface NoticeParts {
   readonly links: LinkTarget | undefined
   /** Milliseconds since the epoch. */
   readonly now: number
@@ -261,7 +261,7 @@ interface LinkPlace {
   readonly stageId?: string
 }
 
-export function linkTo(
+function linkTo(
   links: LinkTarget | undefined,
   { application, executionId, stageId }: LinkPlace,
 ): string | undefined {

@@ -30,7 +30,7 @@ export interface SharedValues {
   readonly slack?: { readonly token: string | undefined; readonly baseUrl: string }
 }
 
-export interface AddressField {
+interface AddressField {
   readonly label: string
   readonly description: string
   /** A notification without it is complete. */
@@ -43,7 +43,7 @@ export interface ChannelTools {
   declaredRepository(application: string): Promise<DeclaredRepository | undefined>
 }
 
-export interface DeclaredRepository {
+interface DeclaredRepository {
   /** Owner and name. */
   readonly name: string
   /** Its `repoType`, such as `github`. */

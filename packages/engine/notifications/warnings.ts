@@ -9,7 +9,7 @@ import { describeUndelivered } from './notifier.ts'
 import { notificationTypeOf } from './types/all.ts'
 
 /** Kinds that are switched on. */
-export type OfferedTypes = Readonly<Record<string, unknown>>
+type OfferedTypes = Readonly<Record<string, unknown>>
 
 /** A sentence for each kind. */
 export function describeUndeliveredTypes(types: Iterable<string>, offered: OfferedTypes): string[] {

@@ -4,7 +4,7 @@ import { BoundedMap } from '@fairlead/base/caches/bounded-map.ts'
 import { summarizeExecution, summarizeTask } from '@fairlead/ports/run-summary.ts'
 import type { Execution, ExecutionType } from './model.ts'
 
-export interface ExecutionChange {
+interface ExecutionChange {
   /** Counts all changes of this engine. */
   readonly sequence: number
   readonly id: string

@@ -11,7 +11,7 @@ import type { Turn } from './machine/turn.ts'
 import type { Execution } from './model.ts'
 
 /** The transaction in which it is decided. */
-export interface Transaction {
+interface Transaction {
   readonly turn: Turn
   /** Executions of a pipeline that hold a place: those that have begun and not ended, paused ones too, without the given one. */
   countBegun(configId: string, except: string): number

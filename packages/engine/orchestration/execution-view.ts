@@ -13,8 +13,10 @@ export function executionView(execution: Execution): JsonObject {
   return viewWithout(execution, executionSecretsOf(execution))
 }
 
-function viewWithout(execution: Execution, secrets: readonly string[]): JsonObject {
-  const { engine: _notes, stages, ...shown } = execution
+function viewWithout(
+  { engine: _notes, stages, ...shown }: Execution,
+  secrets: readonly string[],
+): JsonObject {
   const views = [...stages].sort(byReference).map((stage) => stageView(stage, secrets))
   return { ...maskIn(shown, secrets), stages: views }
 }

@@ -34,7 +34,7 @@ export class KeptPart {
 }
 
 /** By container and key, as `context.manifests`. */
-export type KeptParts = ReadonlyMap<string, KeptPart>
+type KeptParts = ReadonlyMap<string, KeptPart>
 
 const containers = ['context', 'outputs'] as const
 /** Characters of a stage, beyond which its large values get rows, and of such a value. */

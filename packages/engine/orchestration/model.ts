@@ -62,7 +62,7 @@ export interface Identity {
 }
 
 /** A user, not the starter, who decided what a run does, or when: it may do no more than this user may, too. */
-export interface Steerer extends Identity {
+interface Steerer extends Identity {
   /** Last time, in milliseconds since the epoch. */
   at: number
   /** In words, to follow the name: `restarted the stage Deploy`. */

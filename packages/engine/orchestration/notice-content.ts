@@ -44,7 +44,7 @@ export type Notification = Told &
     | { readonly kind: 'judgment'; readonly occasion: string; readonly stageId: string }
   )
 
-export interface RunNoticeParts {
+interface RunNoticeParts {
   readonly id: string
   readonly notice: Notification
   /** Notifications of the application and of all. */

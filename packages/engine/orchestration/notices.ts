@@ -39,7 +39,7 @@ export const noticeMigrations = [
   `,
 ]
 
-export interface NoticeOptions {
+interface NoticeOptions {
   readonly db: DatabaseSync
   readonly commits: GroupCommit
   readonly store: ExecutionStore

@@ -41,8 +41,7 @@ function contentOf(fields: unknown): (string | undefined)[] {
  *
  * @param execution With its secrets masked, as in views
  */
-export function searchTextOf(execution: Execution): string {
-  const { name, trigger, stages = [] } = execution
+export function searchTextOf({ name, trigger, stages = [] }: Execution): string {
   const parameters = Object.entries(trigger.parameters).map(
     ([key, value]) => `${key}=${textFor(value)}`,
   )

@@ -344,12 +344,11 @@ export class ExecutionStore {
 
   /** Whether there are so many newer ones of the same pipeline, or of the application without one; only those built before a time. */
   hasNewer(
-    row: EndedRow,
+    { configId, application, buildTime, id }: EndedRow,
     type: ExecutionType,
     count: number,
     before = Number.MAX_SAFE_INTEGER,
   ): boolean {
-    const { configId, application, buildTime, id } = row
     const same =
       configId === null || type === 'ORCHESTRATION'
         ? 'application = ? AND config_id IS NULL'
@@ -610,8 +609,15 @@ interface SearchSource {
 }
 
 /** Where a search begins, and the marks that are to be looked for besides. */
-function sourcesOf(query: SearchQuery): readonly [readonly SearchSource[], readonly string[]] {
-  const { user, name, eventId, statuses, types = [], terms = [], authors = [] } = query
+function sourcesOf({
+  user,
+  name,
+  eventId,
+  statuses,
+  types = [],
+  terms = [],
+  authors = [],
+}: SearchQuery): readonly [readonly SearchSource[], readonly string[]] {
   const marks = [
     eventId === undefined ? undefined : searchMarks.event(eventId),
     markOfTerms(terms),

@@ -1,7 +1,7 @@
 /** Roles with their origin, and the normal form of names. */
 
 /** The words of Fiat: brought by the login, listed in a file, or groups of a directory. */
-export type RoleOrigin = 'EXTERNAL' | ProvidedOrigin
+type RoleOrigin = 'EXTERNAL' | ProvidedOrigin
 export type ProvidedOrigin = 'FILE' | 'LDAP'
 
 export interface HeldRole {

@@ -1,7 +1,7 @@
 /** JSON paths with the habits of Jayway's library for Java, written as RFC 9535 writes them. */
 
 /** A function at the end of a path: `$.labels.length()`. */
-export interface PathCall {
+interface PathCall {
   readonly name: string
   readonly args: readonly unknown[]
 }

@@ -119,10 +119,9 @@ export function toRetentionSettings(values: Values, { isSet }: SettingsReport) {
 type Values = SettingsOf<typeof retentionKeys>
 
 function toExecutionRule(
-  cleanup: Values['pipelineCleanup'],
+  { enabled, thresholdDays, kept, exceptional, exceptionalDays }: Values['pipelineCleanup'],
   own: Values['executions'],
 ): RetentionRule | undefined {
-  const { enabled, thresholdDays, kept, exceptional, exceptionalDays } = cleanup
   if (enabled === undefined) return toRule(own)
   if (!enabled) return undefined
   const exceptions = Object.fromEntries(exceptional.map((name) => [name, exceptionalDays]))

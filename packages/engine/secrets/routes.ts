@@ -12,7 +12,7 @@ import { z } from 'zod'
 import { type SecretEntry, scopeOf } from './secret-store.ts'
 import type { SecretReport, Secrets } from './secrets.ts'
 
-export type SecretOwnerKind = 'application' | 'account'
+type SecretOwnerKind = 'application' | 'account'
 
 export interface SecretOwner {
   readonly kind: SecretOwnerKind

@@ -96,7 +96,7 @@ export interface SecretSettings {
   readonly vault?: VaultSettings
 }
 
-export type VaultLogin =
+type VaultLogin =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'token-file'; readonly file: string }
   | { readonly kind: 'approle'; readonly roleId: string; readonly secretId: string }

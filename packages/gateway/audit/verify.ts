@@ -72,10 +72,9 @@ function findAlteration(
 }
 
 function findGap(
-  record: { sequence: number; previous: string },
+  { sequence, previous }: { sequence: number; previous: string },
   last: ChainHead | undefined,
 ): string | undefined {
-  const { sequence, previous } = record
   if (last === undefined) {
     return sequence === 1 && previous !== chainStart.hash
       ? 'is the first record and refers to one before it'

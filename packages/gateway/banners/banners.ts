@@ -51,7 +51,7 @@ export type Banner = z.infer<typeof Banner>
 
 const Document = z.array(Banner)
 
-export interface BannerSettings {
+interface BannerSettings {
   readonly enabled: boolean
   /** How long a list is served before the store is asked again. */
   readonly refreshMs: number

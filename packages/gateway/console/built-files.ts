@@ -20,7 +20,7 @@ export interface Manifest {
 
 export type Coding = 'br' | 'gzip'
 
-export interface BuiltFile {
+interface BuiltFile {
   readonly bytes: Buffer
   readonly type: string
   readonly coding: Coding | undefined

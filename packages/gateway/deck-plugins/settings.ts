@@ -39,10 +39,9 @@ const toRepository = shape({ url: scalarOf, enabled: (value) => isTrue(value ?? 
 export type DeckPluginSettings = ReturnType<typeof toDeckPluginSettings>
 
 export function toDeckPluginSettings(
-  values: SettingsOf<typeof deckPluginKeys>,
+  { served, plugins, refreshMs, repositories }: SettingsOf<typeof deckPluginKeys>,
   report: SettingsReport,
 ) {
-  const { served, plugins, refreshMs, repositories } = values
   const lists = Object.entries(repositories).flatMap(([name, repository]) => {
     const { url, enabled } = toRepository(repository)
     if (url === undefined || !enabled) return []

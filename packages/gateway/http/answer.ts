@@ -191,12 +191,11 @@ export function sendUnchanged(
 }
 
 function isKnownTo(
-  request: FastifyRequest,
+  { state, headers }: FastifyRequest,
   reply: FastifyReply,
   tag: string,
   { browserCache }: Validation,
 ): boolean {
-  const { state, headers } = request
   reply.header('etag', tag)
   if (browserCache)
     reply.headers({

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-export interface OverloadSettings {
+interface OverloadSettings {
   enabled: boolean
   /** Wait for a turn from which requests of low priority are rejected; from twice this, all. */
   maxDelayMs: number

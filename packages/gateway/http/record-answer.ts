@@ -18,11 +18,10 @@ interface AnswerRecords {
 }
 
 export function recordAnswer(
-  records: AnswerRecords,
+  { log, metrics, quietPaths, linesWithoutLogin }: AnswerRecords,
   request: FastifyRequest,
   outcome: RequestOutcome,
 ): void {
-  const { log, metrics, quietPaths, linesWithoutLogin } = records
   const { receivedAtMs, streamBeganAtMs, user, clientAddress } = request.state
   const durationMs = performance.now() - receivedAtMs
   metrics.requestAnswered({

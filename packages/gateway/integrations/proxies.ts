@@ -6,7 +6,7 @@ import { encodeSegments } from '@fairlead/base/net/encode-path.ts'
 import { isRedirect, maxRedirects } from '../upstreams/call-target.ts'
 import type { ProxySettings } from './settings.ts'
 
-export interface ProxyRequest {
+interface ProxyRequest {
   readonly id: string
   readonly method: string
   readonly rest: string
@@ -15,7 +15,7 @@ export interface ProxyRequest {
   readonly body: Buffer | undefined
 }
 
-export interface ProxyAnswer extends Answer {
+interface ProxyAnswer extends Answer {
   readonly url: URL
 }
 

@@ -9,9 +9,9 @@ export interface Allowance {
   readonly maxHeld: number
 }
 
-export type EndReason = 'access' | 'age' | 'stopping' | 'removed' | 'unavailable'
+type EndReason = 'access' | 'age' | 'stopping' | 'removed' | 'unavailable'
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   client: ServerResponse
   allowance: Allowance
   /** Throws once the caller may not read any more, or is not logged in any more. */

@@ -130,10 +130,9 @@ export class EventStreams {
   #greet(
     stream: EventStream,
     { subject }: Topic,
-    snapshot: Snapshot,
+    { version, isComplete, changes }: Snapshot,
     lastEventId: string | undefined,
   ): void {
-    const { version, isComplete, changes } = snapshot
     if (subject.kind === 'application') {
       const { settings } = this.#options
       if (lastEventId === undefined)

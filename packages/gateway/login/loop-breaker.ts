@@ -14,7 +14,7 @@ import { queryOf } from '../http/request-target.ts'
  * What seems to be wrong. `cookie`: logins succeed, and the browser sends no cookie back. `session`: logins succeed, and the
  * next request is a stranger's. `return`: the browser is sent to the provider, and no login comes of it.
  */
-export type Loop = 'cookie' | 'session' | 'return'
+type Loop = 'cookie' | 'session' | 'return'
 
 interface LoopBreakerOptions {
   contextPath: string

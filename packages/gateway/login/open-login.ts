@@ -110,11 +110,10 @@ function createContext(options: MethodOptions, secrets: LoginSecrets): MethodCon
 
 /** Tokens are no way in by themselves: they are asked first where another method guards. */
 async function openTokenLogin(
-  options: MethodOptions,
+  { settings, permissions, dataDir, redis, log, keep, now }: MethodOptions,
   methods: readonly LoginMethod[],
   prepareUser: PrepareUser,
 ): Promise<{ tokens: Tokens; devices: DeviceLogins; method: LoginMethod } | undefined> {
-  const { settings, permissions, dataDir, redis, log, keep, now } = options
   if (settings.tokens === undefined || methods.length === 0) return undefined
   const [{ openTokens }, { openDeviceLogins }, { TokenLogin }] = await Promise.all([
     import('./tokens/tokens.ts'),

@@ -51,7 +51,7 @@ export const LoginKeys = z.strictObject({
   ...commonKeys.keys.shape,
 })
 
-export interface ActiveMethod {
+interface ActiveMethod {
   readonly type: LoginMethodType
   readonly settings: MethodSettings
 }

@@ -16,7 +16,7 @@ import { checkList } from './upstream-shape.ts'
 /** Flat attributes of an application; `name` is lower-case. */
 export type CachedAttributes = Record<string, unknown> & { name: string }
 
-export interface ApplicationCacheSettings {
+interface ApplicationCacheSettings {
   refreshMs: number
   /** Applications that only the infrastructure knows are left out. */
   definitionsOnly: boolean

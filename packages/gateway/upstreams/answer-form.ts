@@ -85,7 +85,7 @@ export function matchForm(
 }
 
 /** The same for an answer that was read, and unpacked. @throws {GatewayError} UPSTREAM_UNREADABLE */
-export function checkForm(form: AnswerForm, service: ServiceName, text: string): void {
+function checkForm(form: AnswerForm, service: ServiceName, text: string): void {
   const match = matchForm(
     form,
     {},

@@ -41,9 +41,8 @@ interface TargetHeaders {
 export function createTarget(
   endpoint: CalledPlace,
   call: UpstreamCall,
-  target: TargetHeaders,
+  { identity, encoding = 'gzip', more }: TargetHeaders,
 ): UpstreamTarget {
-  const { identity, encoding = 'gzip', more } = target
   const { method = 'GET' } = call
   const described: Record<string, string> = {
     accept: 'application/json',

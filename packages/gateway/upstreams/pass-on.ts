@@ -43,7 +43,7 @@ import {
 } from './upstream-errors.ts'
 import type { Upstreams } from './upstreams.ts'
 
-export interface PassOnOptions extends PassedAnswerOptions {
+interface PassOnOptions extends PassedAnswerOptions {
   readonly call: UpstreamCall
   readonly identity: IdentityHeaders
 }

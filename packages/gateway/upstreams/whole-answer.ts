@@ -15,7 +15,7 @@ export interface WholeAnswer {
   readonly body: Buffer
 }
 
-export interface AnswerBounds {
+interface AnswerBounds {
   readonly signal?: AbortSignal
   /** Called for each informational response, and for each piece of the body with the bytes so far. @returns what ends the call */
   readonly check?: (progress: 'informational' | number) => Error | undefined

@@ -171,7 +171,7 @@ const Secrets = z
     examples: [['DATABASE_URL']],
   })
 
-export const attachmentTypes = ['postgresql', 'redis', 'valkey', 'mariadb'] as const
+const attachmentTypes = ['postgresql', 'redis', 'valkey', 'mariadb'] as const
 export type AttachmentType = (typeof attachmentTypes)[number]
 
 const AttachmentFields = z.strictObject({
@@ -361,7 +361,7 @@ export type AppValues = z.output<typeof Overridable>
 export type ServiceValues = AppValues['services'][string]
 
 /** Maps merge by key, lists replace, null removes. */
-export type Override<Value> = Value extends readonly unknown[]
+type Override<Value> = Value extends readonly unknown[]
   ? Value
   : Value extends object
     ? { readonly [Key in keyof Value]?: Override<Value[Key]> | null }

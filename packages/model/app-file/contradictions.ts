@@ -15,7 +15,7 @@ const commandNames: readonly string[] = (
   'serve stop doctor backup'
 ).split(' ')
 
-export interface Contradiction {
+interface Contradiction {
   readonly path: readonly string[]
   readonly message: string
   readonly remedy: string

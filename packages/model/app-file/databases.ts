@@ -30,7 +30,7 @@ export function ownDatabases({ attach }: Pick<AppHere, 'attach'>): AttachmentHer
 }
 
 /** Where services find a database. */
-export interface DatabaseAddress {
+interface DatabaseAddress {
   readonly port: number
   /** Of the password. */
   readonly generation: number

@@ -13,7 +13,7 @@ import {
 } from 'yaml'
 
 /** Counted from 1. */
-export interface Place {
+interface Place {
   readonly line: number
   readonly column: number
 }

@@ -6,7 +6,7 @@ import { toQuartz } from '../schedules/crontab.ts'
 import type { AppFile, AppValues, Attachment, AttachmentType, ServiceValues } from './app-file.ts'
 import type { Command } from './values.ts'
 
-export interface HostHere {
+interface HostHere {
   /** May begin with `*.`. */
   readonly host: string
   readonly path: string
@@ -26,7 +26,7 @@ export interface HealthHere {
   readonly restart: boolean
 }
 
-export interface ScheduleHere {
+interface ScheduleHere {
   readonly crontab: string
   /** One or two expressions; it is time when either says so. */
   readonly quartz: readonly string[]
@@ -78,7 +78,7 @@ export interface AttachmentHere {
   readonly external: string | undefined
 }
 
-export interface LimitsHere {
+interface LimitsHere {
   readonly bodyBytes: number
   readonly headersBytes: number
   readonly readMs: number
@@ -89,12 +89,12 @@ export interface LimitsHere {
   readonly compress: 'off' | 'gzip' | 'brotli'
 }
 
-export interface ReleaseHere {
+interface ReleaseHere {
   readonly command: Command
   readonly timeoutMs: number
 }
 
-export type PromoteValues = Exclude<EnvironmentPart['promote'], null | undefined>
+type PromoteValues = Exclude<EnvironmentPart['promote'], null | undefined>
 
 export interface AppHere {
   readonly application: string

@@ -9,12 +9,12 @@ import { examplesAt, keysAt, schemasAt } from './schema-path.ts'
 
 export const appFilePath = '.fairlead/app.yml'
 
-export interface AppFileProblem extends DocumentProblem {
+interface AppFileProblem extends DocumentProblem {
   /** The known key that was probably meant. */
   readonly nearest?: string
 }
 
-export type AppFileResult =
+type AppFileResult =
   | { readonly file: AppFile; readonly problems?: undefined }
   | { readonly file?: undefined; readonly problems: readonly AppFileProblem[] }
 
@@ -37,8 +37,10 @@ export function readAppFile(text: string): AppFileResult {
 }
 
 /** `.fairlead/app.yml:12:5: services.web.port: it must be at most 65535; write for example 8080.` */
-export function formatProblem(problem: AppFileProblem, file: string = appFilePath): string {
-  const { line, column, path, message, remedy } = problem
+export function formatProblem(
+  { line, column, path, message, remedy }: AppFileProblem,
+  file: string = appFilePath,
+): string {
   const what = path === '' ? message : `${path}: ${message}`
   return `${file}:${line}:${column}: ${what}; ${remedy}.`
 }

@@ -236,7 +236,7 @@ function rollbackBy(stage: RunStage): DeliveryStep[] {
 }
 
 /** Undefined: all that is deployed anywhere. */
-export type EnvironmentScope = Pick<Environment, 'accounts' | 'regions' | 'clusters'> | undefined
+type EnvironmentScope = Pick<Environment, 'accounts' | 'regions' | 'clusters'> | undefined
 
 type ChangeDraft = { -readonly [Key in keyof Change]: Change[Key] }
 

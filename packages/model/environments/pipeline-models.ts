@@ -62,7 +62,7 @@ export const PipelineTrigger = model(
   },
 )
 
-export const Parameter = model('Parameter', {
+const Parameter = model('Parameter', {
   name: z.string(),
   ...nullableTexts('label', 'description'),
   default: z.unknown().optional(),

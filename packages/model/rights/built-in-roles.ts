@@ -16,7 +16,7 @@ const everything = [
   'CREATE',
 ] as const satisfies readonly Authorization[]
 
-export interface Reach {
+interface Reach {
   readonly applications: readonly Authorization[]
   readonly accounts: readonly Authorization[]
   /** Where programs, commands and builds run as Fairlead's own user. */

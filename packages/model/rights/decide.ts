@@ -21,7 +21,7 @@ export type Need =
   /** Any of them is enough; at least one. */
   | { readonly kind: 'one-of'; readonly needs: readonly [Need, ...Need[]] }
 
-export interface Decision {
+interface Decision {
   readonly allowed: boolean
   readonly rule: string
 }

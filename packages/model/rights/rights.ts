@@ -2,7 +2,7 @@
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import type { Authorization, PermissionView, ResourceView } from './permissions.ts'
 
-export type ResourceKind = 'application' | 'account' | 'build-service'
+type ResourceKind = 'application' | 'account' | 'build-service'
 
 /** @see docs/contracts/permissions.md#decision, steps 3 to 6 */
 export function isGranted(

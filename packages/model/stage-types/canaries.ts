@@ -52,7 +52,7 @@ const thresholds = object(
   { rising: ['marginal', 'pass'] },
 )
 
-export const configuration = [
+const configuration = [
   text('canaryConfigId', 'The configuration: metrics and their weights.', {
     choicesFrom: 'canary-configs',
   }),

@@ -20,12 +20,12 @@ import {
 const control = stagesOf('Control')
 const calls = stagesOf('Calls')
 
-export const wait = control.both('wait', 'Wait', 'Waits some seconds.', [
+const wait = control.both('wait', 'Wait', 'Waits some seconds.', [
   number('waitTime', 'Seconds since the start of the stage.', { default: 0 }),
   text('skipWaitText', 'Text of the button that ends the wait.'),
 ])
 
-export const waitUntil = control.both('waitUntil', 'Wait until', 'Waits for a moment.', [
+const waitUntil = control.both('waitUntil', 'Wait until', 'Waits for a moment.', [
   moment('epochMillis', 'The moment.', { default: 0 }),
 ])
 

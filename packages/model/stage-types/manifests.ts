@@ -45,7 +45,7 @@ const moniker = object('moniker', 'Whose the objects are.', [
 ])
 
 /** One object by name, or one of a cluster. */
-export const target = [
+const target = [
   ...place,
   text('manifestName', 'Kind and name of the object, such as `deployment web`.'),
   choice('mode', 'How the object is found: by its name, or as one of a cluster.', {

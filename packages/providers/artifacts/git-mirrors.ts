@@ -24,7 +24,7 @@ const mostMirrors = 50
 const maxListBytes = 4 * 1024 * 1024
 const timeLimitMs = 60_000
 
-export interface MirrorPush {
+interface MirrorPush {
   readonly ref: string
   readonly before: string
   readonly after: string

@@ -172,8 +172,7 @@ class Repository {
     return reading(this.#account, () => index.entriesOf(name))
   }
 
-  async fetch(artifact: Artifact, get: SourceGet): Promise<Buffer> {
-    const { name: chart, version: wanted, type } = artifact
+  async fetch({ name: chart, version: wanted, type }: Artifact, get: SourceGet): Promise<Buffer> {
     if (chart === undefined)
       throw new PortError(400, `An artifact of type ${type} needs the name of a chart as "name".`)
     const entry = chooseEntry(await this.entriesOf(chart, get), wanted)

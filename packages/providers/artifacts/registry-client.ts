@@ -109,7 +109,7 @@ export class RegistryTokens {
   }
 }
 
-export interface RegistryAccess {
+interface RegistryAccess {
   readonly address: string
   readonly login: SourceLogin
   readonly tokens: RegistryTokens

@@ -131,7 +131,7 @@ export interface Instance extends Owned {
   readonly details: JsonObject
 }
 
-export interface Image {
+interface Image {
   readonly id: string
   readonly name: string
   readonly details: JsonObject
@@ -163,7 +163,7 @@ export interface ServerGroup extends Owned {
   readonly details: JsonObject
 }
 
-export interface ServerGroupManagerName {
+interface ServerGroupManagerName {
   readonly account: string
   readonly location: string
   readonly name: string
@@ -201,7 +201,7 @@ export interface LoadBalancerServerGroup {
   readonly detachedInstances: readonly string[]
 }
 
-export interface LoadBalancerInstance {
+interface LoadBalancerInstance {
   readonly id: string
   readonly name: string
   readonly zone: string

@@ -156,7 +156,7 @@ export interface ManifestReads {
   plan(description: JsonObject, user: string): Promise<readonly JsonObject[]>
 }
 
-export interface LastChoice {
+interface LastChoice {
   /** Whether the last state counts, with its age, while the account does not answer: for people, not for what acts on it. */
   readonly takesLast: boolean
 }
@@ -168,7 +168,7 @@ export interface DriftLookup extends LastChoice {
   readonly isReadable: (account: string) => boolean
 }
 
-export interface ManifestName {
+interface ManifestName {
   readonly account: string
   /** `_` where it has none. */
   readonly location: string

@@ -15,7 +15,7 @@ import { type ObjectWatch, openObjectWatch } from './api/object-watch.ts'
 import type { ObjectWatchOptions } from './api/watch-options.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
-export interface AccountClientOptions {
+interface AccountClientOptions {
   readonly account: KubernetesAccountSettings
   readonly provider: Pick<KubernetesSettings, 'execCommands' | 'retries'>
   readonly connections: SharedConnections

@@ -28,7 +28,7 @@ import {
   type KubernetesSettings,
 } from './settings.ts'
 
-export interface AccountOptions {
+interface AccountOptions {
   readonly settings: KubernetesAccountSettings
   readonly provider: Omit<KubernetesSettings, 'accounts'>
   readonly underWay: ReadsUnderWay

@@ -18,7 +18,7 @@ export async function loadIgnored(
   return rulesIn((await loadApplication(parts, application))?.ignoreDifferences ?? [])
 }
 
-export const healthAnnotation = 'health.fairlead.io/rule'
+const healthAnnotation = 'health.fairlead.io/rule'
 
 /** Rule of the object's annotation, then that of its application. */
 export async function loadHealthRules(

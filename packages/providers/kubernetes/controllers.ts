@@ -7,7 +7,7 @@ import { groupAndVersion } from './operations/targets.ts'
 import type { KubernetesAccount } from './parts.ts'
 import { answered } from './reads/object-lookup.ts'
 
-export interface Ownership {
+interface Ownership {
   /** Its own claim first; each of them owns it. Empty: nothing claims it. */
   readonly applications: readonly string[]
   /** Controller of an object that nothing claims, which cannot be found: whose the object is remains unknown. */

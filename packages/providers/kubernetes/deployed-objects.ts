@@ -19,7 +19,7 @@ export const deployedMigrations: readonly string[] = [
      ON infrastructure_kubernetes_deployed (account, application);`,
 ]
 
-export interface ObjectName {
+interface ObjectName {
   /** Empty for cluster-wide objects. */
   readonly namespace: string
   /** Form of `printKind`. */

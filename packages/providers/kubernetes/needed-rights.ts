@@ -16,7 +16,7 @@ import type { ClusterAccess } from './api/cluster-access.ts'
 import type { ClusterApi } from './api/cluster-api.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
-export interface NeededRight {
+interface NeededRight {
   /** Empty for the core group. */
   readonly group: string
   readonly resource: string

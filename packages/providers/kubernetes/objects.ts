@@ -48,7 +48,7 @@ export function toLabels(value: unknown): Labels {
   return objectOf(value) as Labels
 }
 
-export interface ObjectMeta extends JsonObject {
+interface ObjectMeta extends JsonObject {
   readonly name: string
   /** Undefined for cluster-wide objects. */
   readonly namespace?: string
@@ -96,7 +96,7 @@ export const toConditions = list(
     lastTransitionTime: textOf,
   }),
 )
-export type Condition = ReturnType<typeof toConditions>[number]
+type Condition = ReturnType<typeof toConditions>[number]
 
 const text = or(textOf, '')
 

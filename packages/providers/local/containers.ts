@@ -40,7 +40,7 @@ export function findRuntime(configured: string | undefined): string | undefined 
     .find((found) => found !== undefined)
 }
 
-export interface ResolvedContainer {
+interface ResolvedContainer {
   readonly container: GroupContainer
   readonly digest: string
   /** Id of the image, if it is here for Fairlead only. */

@@ -201,7 +201,7 @@ export interface LocalPull extends ResourceKey {
   readonly imageId: string
 }
 
-export interface JobEnd {
+interface JobEnd {
   readonly atMs: number
   readonly exitCode: number | undefined
   readonly signal: string | undefined
@@ -221,7 +221,7 @@ export interface LocalHost {
 }
 
 /** A certificate of the fronts; its PEM files are in the data directory, named by their content. */
-export interface LocalCertificate {
+interface LocalCertificate {
   readonly name: string
   /** Lower-case A-labels; `*.` may be the first one. */
   readonly hosts: readonly string[]
@@ -229,7 +229,7 @@ export interface LocalCertificate {
 }
 
 /** An open challenge of an ACME authority. */
-export type LocalChallenge =
+type LocalChallenge =
   | { readonly kind: 'http-01'; readonly name: string; readonly content: string }
   | {
       readonly kind: 'tls-alpn-01'

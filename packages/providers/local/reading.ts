@@ -184,10 +184,9 @@ function platformRecord({ observed, problem }: InstanceReading): HealthRecord {
 
 /** In place of a registry: Up while the probe succeeds, unless the instance shall take no traffic. */
 function readinessRecord(
-  instance: LocalInstance,
+  { host, port, isOutOfDiscovery, program }: LocalInstance,
   { observed, isServing }: InstanceReading,
 ): HealthRecord {
-  const { host, port, isOutOfDiscovery, program } = instance
   const state = isOutOfDiscovery || !isServing ? 'OutOfService' : readinessOf(observed)
   const path = program.ready.path
   return {

@@ -23,7 +23,7 @@ import type { LocalAccountSettings } from './settings.ts'
 import type { Volumes } from './volumes.ts'
 import { balancersOf, isServing } from './wanted.ts'
 
-export interface ReadingParts {
+interface ReadingParts {
   readonly desired: Desired
   readonly reconciler: Pick<Reconciler, 'observation' | 'drainEndOf'>
   readonly agent: { problem(): string | undefined }

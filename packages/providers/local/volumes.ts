@@ -51,7 +51,7 @@ export function volumesOf({ ordinal = 0, ...instance }: VolumeOwner, dataDir: st
   }))
 }
 
-export interface SharedVolume {
+interface SharedVolume {
   readonly volume: Volume
   readonly other: LocalInstance
 }

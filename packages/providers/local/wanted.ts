@@ -31,7 +31,7 @@ import { certificatesOf, type LocalInstanceType, type LocalSettings } from './se
 import type { AccountUsers } from './users.ts'
 import { toProgramVolumes, volumesOf, volumeVariables } from './volumes.ts'
 
-export interface WantedParts {
+interface WantedParts {
   readonly desired: Desired
   readonly settings: LocalSettings
   readonly images: ImageStore

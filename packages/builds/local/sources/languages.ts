@@ -65,7 +65,7 @@ const files: LanguageBuild = {
 }
 
 /** Pages with a server of their own. @param pages Folder */
-export function planSite(pages: string): LanguageBuild {
+function planSite(pages: string): LanguageBuild {
   return {
     steps: [step('Pages', { kind: 'site', pages })],
     command: 'node server.mjs site',

@@ -6,7 +6,7 @@ import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
 import { isForeign, ownFolder } from '@fairlead/model/app-file/sent-files.ts'
 import { z } from 'zod'
 
-export const digestPattern = /^[0-9a-f]{64}$/
+const digestPattern = /^[0-9a-f]{64}$/
 
 const SourceFile = z.strictObject({
   path: z.string().min(1).max(4096),

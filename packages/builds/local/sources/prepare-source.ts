@@ -26,7 +26,7 @@ import { type LanguageBuild, planDetected, step } from './languages.ts'
 import { siteFolder } from './source-actions.ts'
 import type { SourceStore } from './source-store.ts'
 
-export interface PreparedSource {
+interface PreparedSource {
   readonly definition: JobDefinition
   /** What the file of the image says where the folder has none; undefined: the image is one for containers. */
   readonly imageFile: ImageDefaults | undefined

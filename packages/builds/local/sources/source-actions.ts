@@ -34,7 +34,7 @@ import { buildRuntimeImage, type RuntimeImageAction } from './runtime-image.ts'
 import { isVersionWithin } from './version-range.ts'
 
 /** Fails unless a program is there, in a version that the app accepts. */
-export interface ToolAction {
+interface ToolAction {
   readonly kind: 'tool'
   /** The first that is there, and fits, is used under the first name. */
   readonly programs: readonly string[]
@@ -49,7 +49,7 @@ export interface ToolAction {
 }
 
 /** Runs a command that fills a folder, unless an earlier build did so with the same files and programs. */
-export interface InstallAction {
+interface InstallAction {
   readonly kind: 'install'
   readonly command: readonly string[]
   readonly folder: string
@@ -66,7 +66,7 @@ export interface InstallAction {
 }
 
 /** Makes the image of a site: a folder of pages with their server. */
-export interface SiteAction {
+interface SiteAction {
   readonly kind: 'site'
   readonly pages: string
 }
@@ -251,7 +251,7 @@ function lengthOfPythonLines(text: string): number {
  * Programs of a virtual environment name their Python by an absolute path, and Python itself is often a link to that of the system; an
  * image is copied to a folder of each instance.
  */
-export function makeRelocatable(folder: string): void {
+function makeRelocatable(folder: string): void {
   const programs = join(folder, 'bin')
   for (const name of readdirSync(programs)) {
     const file = join(programs, name)

@@ -51,7 +51,7 @@ export interface MetricResult {
   readonly muted: boolean
 }
 
-export type ScoreClass = 'Pass' | 'Marginal' | 'Fail'
+type ScoreClass = 'Pass' | 'Marginal' | 'Fail'
 
 export interface JudgeResult {
   readonly judgeName: string

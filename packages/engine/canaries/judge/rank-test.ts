@@ -4,7 +4,7 @@
 export const quantiles = { 0.95: 1.9599639845400536, 0.98: 2.3263478740408408 } as const
 
 /** Each is computed when it is asked for: not every verdict needs all three. */
-export interface Shift {
+interface Shift {
   /** Bounds of the confidence interval. */
   low(): number
   high(): number

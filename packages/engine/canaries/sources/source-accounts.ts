@@ -82,7 +82,7 @@ export function metricSource<Account extends z.ZodObject>({
   }
 }
 
-export interface SourceRequest {
+interface SourceRequest {
   /** Below the address of the account, with its query. */
   readonly path: string
   readonly method?: 'GET' | 'POST'
@@ -96,7 +96,7 @@ export type SourceCall = (request: SourceRequest) => Promise<unknown>
 
 const bounds = { maxAnswerBytes: 32 * 1024 ** 2, timeoutMs: 30_000, caller: 'Metrics accounts' }
 
-export interface SourceAddress {
+interface SourceAddress {
   readonly account: string
   /** For messages. */
   readonly title: string

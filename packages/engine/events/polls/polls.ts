@@ -16,7 +16,7 @@ import { PollStates } from './poll-states.ts'
 import type { PolledChange, PolledSource, PolledState, PollTurn } from './polled-source.ts'
 
 /** In milliseconds. */
-export interface PollPauses {
+interface PollPauses {
   /** How often it looks for changed triggers and due polls. */
   readonly lookMs: number
   /** Instead of the settings. */

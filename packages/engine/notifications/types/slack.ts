@@ -78,8 +78,10 @@ export const slackNotifications: NotificationType = {
   open: (settings, tools) => openSlack(settings as SlackSettings, tools),
 }
 
-function openSlack(settings: SlackSettings, tools: ChannelTools): NoticeChannel {
-  const { token, baseUrl, hooksUrl = '', botName, iconUrl, usesWebhook = false } = settings
+function openSlack(
+  { token, baseUrl, hooksUrl = '', botName, iconUrl, usesWebhook = false }: SlackSettings,
+  tools: ChannelTools,
+): NoticeChannel {
   const sender = {
     ...(botName !== undefined && { username: botName }),
     ...(iconUrl !== undefined && { icon_url: iconUrl }),

@@ -26,7 +26,7 @@ export class Unevaluated {
   }
 }
 
-export type NumberValue = { kind: 'int' | 'long'; value: bigint } | { kind: 'real'; value: number }
+type NumberValue = { kind: 'int' | 'long'; value: bigint } | { kind: 'real'; value: number }
 
 const smallestInt = -(2n ** 31n)
 const largestInt = 2n ** 31n - 1n

@@ -74,7 +74,7 @@ interface Occasion {
 }
 
 /** Each list is read once, and only where a document needs it; undefined where it cannot be read. */
-export interface Names {
+interface Names {
   readonly buildServers: () => Promise<ReadonlySet<string> | undefined>
   /** Folded. */
   readonly serviceAccounts: () => Promise<ReadonlySet<string> | undefined>

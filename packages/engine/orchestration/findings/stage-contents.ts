@@ -18,7 +18,7 @@ import {
 } from '@fairlead/model/stage-types/image-sources.ts'
 import { strategyOf } from '../stages/infrastructure/strategy-parts.ts'
 
-export interface Doubt {
+interface Doubt {
   readonly field: string
   readonly message: string
 }

@@ -91,10 +91,9 @@ function sendFeed(reply: FastifyReply, { changes, options: { commits } }: Engine
 }
 
 function describe(
-  change: ExecutionVersion,
+  { sequence, id, type, application }: ExecutionVersion,
   { epoch }: ExecutionChanges,
   summary: string | undefined,
 ): object {
-  const { sequence, id, type, application } = change
   return { version: `${epoch}.${sequence}`, id, type, application, ...definedOf({ summary }) }
 }

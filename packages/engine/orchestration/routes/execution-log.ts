@@ -4,7 +4,7 @@ import { type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts
 import type { Execution, Stage } from '../model.ts'
 import { isComplete } from '../statuses.ts'
 
-export interface LogEntry {
+interface LogEntry {
   readonly executionId: string
   /** Milliseconds since the epoch. */
   readonly timestamp: number

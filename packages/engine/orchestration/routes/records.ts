@@ -14,7 +14,7 @@ import { formatStored } from '../store.ts'
 import { sendRecord, sendRecords, sendText } from './answers.ts'
 import type { KeptTexts } from './kept-texts.ts'
 
-export interface RecordReads {
+interface RecordReads {
   readonly engine: Engine
   readonly texts: KeptTexts
 }

@@ -32,7 +32,7 @@ export function describeFieldProblems(
 
 export const toStageHead = shape({ type: textOf, name: textOf })
 
-export function stageTitleOf(stage: JsonObject, index: number): string {
+function stageTitleOf(stage: JsonObject, index: number): string {
   const { name } = toStageHead(stage)
   return name === undefined ? `Stage ${index + 1}` : `Stage "${shorten(name)}"`
 }

@@ -55,7 +55,7 @@ interface Effect {
 }
 
 /** `refused`: the task would fail as things are now; `depends`: a part of it is known only once it runs. */
-export interface TaskPreview {
+interface TaskPreview {
   readonly decision: 'accepted' | 'refused' | 'depends'
   readonly objections: readonly Finding[]
   readonly open: readonly Finding[]

@@ -96,8 +96,10 @@ export function checkGraph(stages: readonly JsonObject[]): void {
 }
 
 /** The record of a stage; what has no place of its own becomes its context. */
-export function stageFrom(definition: JsonObject, nextId: () => string): Stage {
-  const { type, name, refId, requisiteStageRefIds, startTimeExpiry, ...context } = definition
+export function stageFrom(
+  { type, name, refId, requisiteStageRefIds, startTimeExpiry, ...context }: JsonObject,
+  nextId: () => string,
+): Stage {
   const expiry = Number(startTimeExpiry ?? Number.NaN)
   return createStage({
     id: nextId(),

@@ -27,9 +27,8 @@ interface FormSourceOptions {
 
 export async function openFormSource(
   { configuredUser, firstAdmin }: FormSettings,
-  context: MethodContext,
+  { dataDir, learnsRolesFromLogins, adminRoles, command, log, keep, now }: MethodContext,
 ): Promise<PasswordSource> {
-  const { dataDir, learnsRolesFromLogins, adminRoles, command, log, keep, now } = context
   const users = keep(openUsers(dataDir, now))
   const source = {
     ...(await createFormSource({ users, configuredUser, learnsRolesFromLogins, command })),
@@ -46,8 +45,12 @@ export async function openFormSource(
   return { ...source, prepareStart: () => prepareFirstAdministrator(users, first) }
 }
 
-async function createFormSource(options: FormSourceOptions): Promise<PasswordSource> {
-  const { users, configuredUser, learnsRolesFromLogins, command } = options
+async function createFormSource({
+  users,
+  configuredUser,
+  learnsRolesFromLogins,
+  command,
+}: FormSourceOptions): Promise<PasswordSource> {
   const stamp = configuredUser === undefined ? undefined : await configuredStamp(configuredUser)
   const isConfigured = (user: User) =>
     configuredUser !== undefined && user.username === configuredUser.name && isUnstored(user)

@@ -45,8 +45,7 @@ export class HeaderLogin implements LoginMethod {
   }
 
   /** @throws {GatewayError} LOGIN_UNAVAILABLE when the permission service is unavailable */
-  async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
-    const { raw } = request
+  async authenticate({ raw }: FastifyRequest): Promise<LoginOutcome> {
     const names = readHeaders(raw, headerName)
     const [name] = names
     if (name === undefined) return { kind: 'not-mine' }

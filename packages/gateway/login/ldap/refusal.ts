@@ -2,7 +2,7 @@
 import { wantsChannelBinding } from '@fairlead/base/directory/advice.ts'
 
 /** `expired`: the password has to be changed first. `restricted`: the password is right, and the account may not sign in. */
-export type RefusalNotice = 'expired' | 'restricted'
+type RefusalNotice = 'expired' | 'restricted'
 
 export interface Refusal {
   readonly reason: string

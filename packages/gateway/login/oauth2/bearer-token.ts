@@ -32,10 +32,9 @@ interface TokenRules {
 
 /** The signature is checked before. @throws {LoginFailure} refused. @see RFC 9068, section 4 */
 export function checkTokenClaims(
-  claims: Readonly<Record<string, unknown>>,
+  { iss, aud, exp, nbf }: Readonly<Record<string, unknown>>,
   { issuer, audiences, nowMs }: TokenRules,
 ): void {
-  const { iss, aud, exp, nbf } = claims
   const now = nowMs / 1000
   if (iss !== issuer) refuse('the bearer token is of another issuer')
   if (!(Array.isArray(aud) ? aud : [aud]).some((one) => audiences.includes(one)))

@@ -36,9 +36,8 @@ interface OAuth2LoginOptions extends Pick<MethodContext, 'prepareUser' | 'log' |
  */
 export async function openOAuth2(
   settings: OAuth2Settings,
-  context: MethodContext,
+  { isServiceAccount, log, keep, now, page: site, prepareUser }: MethodContext,
 ): Promise<LoginMethod> {
-  const { isServiceAccount, log, keep, now, page: site, prepareUser } = context
   const { registrations, entryAddress, audiences } = settings
   const call = createProviderCalls(settings)
   const providers = registrations.map((registration) =>

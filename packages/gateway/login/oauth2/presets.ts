@@ -46,7 +46,7 @@ export interface Preset {
   readonly tokenPlace?: TokenPlace
 }
 
-export interface Tenants {
+interface Tenants {
   readonly azureTenantId: string | undefined
   readonly idcsTenantId: string | undefined
 }

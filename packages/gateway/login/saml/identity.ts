@@ -27,12 +27,11 @@ export interface RoleNotes {
  * @throws {SamlRefused} when no user name can be made of it, or a required role is missing
  */
 export function assertionToUser(
-  assertion: AcceptedAssertion,
+  { attributes, nameId }: AcceptedAssertion,
   mapping: IdentityMapping,
   notes: RoleNotes,
   trace?: Trace,
 ): User {
-  const { attributes, nameId } = assertion
   const first = (name: string | undefined) =>
     name === undefined ? undefined : attributes.get(name)?.find((value) => value !== '')
   const username = first(mapping.attributes.username) ?? nameId

@@ -73,11 +73,10 @@ type LoadRegistration = (
 ) => Promise<LoadedRegistration>
 
 async function readMaterial(
-  settings: SamlSettings,
+  { keyStore, registrations }: SamlSettings,
   load: LoadRegistration,
   report: ReportProblem,
 ): Promise<LoadedRegistration[]> {
-  const { keyStore, registrations } = settings
   const store = keyStore && attempt(report, 'saml.keyStore', () => readKeyStore(keyStore))
   const found: LoadedRegistration[] = []
   for (const registration of registrations) {

@@ -22,7 +22,7 @@ export interface XmlElement extends XmlNode {
   toString(): string
 }
 
-export interface XmlDocument extends XmlNode {
+interface XmlDocument extends XmlNode {
   readonly documentElement: XmlElement | null
 }
 
@@ -33,18 +33,18 @@ export class DOMParser {
   parseFromString(text: string, mimeType: string): XmlDocument | undefined
 }
 
-export interface SignatureAlgorithm {
+interface SignatureAlgorithm {
   getSignature(signedInfo: string, key: KeyObject): string
   verifySignature(signedInfo: string, key: KeyObject, value: string): boolean
   getAlgorithmName(): string
 }
 
-export interface HashAlgorithm {
+interface HashAlgorithm {
   getHash(xml: string): string
   getAlgorithmName(): string
 }
 
-export interface SignedXmlOptions {
+interface SignedXmlOptions {
   privateKey?: KeyObject
   /** A certificate in PEM for `KeyInfo`; when verifying, whatever the algorithm takes for a key. */
   publicCert?: KeyObject | string
@@ -79,7 +79,7 @@ export class SignedXml {
   getSignedXml(): string
 }
 
-export interface DecryptOptions {
+interface DecryptOptions {
   /** PEM. */
   key: string
   disallowDecryptionWithInsecureAlgorithm: boolean

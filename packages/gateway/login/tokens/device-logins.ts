@@ -35,7 +35,7 @@ export type Confirmation = z.infer<typeof Confirmation>
 const PendingLogin = DeviceRequest.extend({ confirmedBy: Confirmation.optional() })
 type PendingLogin = z.infer<typeof PendingLogin>
 
-export interface StartedLogin {
+interface StartedLogin {
   /** For the program alone. */
   readonly deviceCode: string
   /** For the user, such as `BCDF-GHJK`. */

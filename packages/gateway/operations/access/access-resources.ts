@@ -41,9 +41,8 @@ const places = {
 /** What cannot be read is left out: the decision does not need it. */
 export async function loadResourcePermissions(
   call: CallOwner,
-  subject: AccessSubject,
+  { application, account, buildService, serviceAccount }: AccessSubject,
 ): Promise<ResourcePermissions[]> {
-  const { application, account, buildService, serviceAccount } = subject
   const found = await Promise.all([
     application && ofApplication(call, application),
     account && ofEntry(call, places.account, account),

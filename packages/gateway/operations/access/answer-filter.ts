@@ -13,7 +13,7 @@ export interface AnswerFilter {
   readonly rights: string
 }
 
-export type Allows = (need: Need) => boolean
+type Allows = (need: Need) => boolean
 
 /**
  * Pages of a search have their entries in `results`; a map has lists of them at any depth.

@@ -117,8 +117,10 @@ export class Owners {
  *
  * @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE
  */
-export async function deployedNeeds(request: OperationRequest, subject: Deployed): Promise<Needs> {
-  const { what, id, account, region, application, authorization } = subject
+export async function deployedNeeds(
+  request: OperationRequest,
+  { what, id, account, region, application, authorization }: Deployed,
+): Promise<Needs> {
   if (account === undefined || region === undefined) return unknownToAll
   if (what === 'job') {
     if (application === undefined) return unknownToAll

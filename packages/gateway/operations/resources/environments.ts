@@ -418,9 +418,8 @@ async function loadPromotion(
 function toPromotion(
   { before, images, between }: PromotionParts,
   { environment }: EnvironmentState,
-  findings: ServiceFindings,
+  { pipelines, runs, deployments, view, user, application }: ServiceFindings,
 ): JsonObject {
-  const { pipelines, runs, deployments, view, user, application } = findings
   const from = before.environment.name
   const { mayPromote } = environment
   const hasAnyRole = view === undefined || (mayPromote?.some((role) => hasRole(view, role)) ?? true)

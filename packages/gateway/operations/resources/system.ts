@@ -169,9 +169,8 @@ async function answerHealth(request: OperationRequest, platform: Platform): Prom
 
 async function answerReadiness(
   { state }: OperationRequest,
-  platform: Platform,
+  { health }: Platform,
 ): Promise<DirectAnswer> {
-  const { health } = platform
   health.noteProbe()
   const waitingFor = health.waitingFor()
   const troubles = health.troubles()

@@ -2,7 +2,7 @@
 import { type DetectedService, DetectionError } from './detected.ts'
 import { toExecutable } from './shell.ts'
 
-export interface Procfile {
+interface Procfile {
   readonly services: readonly DetectedService[]
   readonly release: string | undefined
 }

@@ -94,7 +94,7 @@ export class WorkFolder {
   }
 }
 
-export function isWithin(path: string, folder: string): boolean {
+function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder + sep)
 }
 

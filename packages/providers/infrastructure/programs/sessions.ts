@@ -12,7 +12,7 @@ const holdMs = 50
 const maxSessions = 200
 const maxSessionsOfUser = 20
 
-export interface SessionOrder {
+interface SessionOrder {
   readonly application: string
   readonly user: string
   readonly connection: ExecConnection

@@ -9,7 +9,7 @@ const idleMs = 60_000
 /** A server says within a round trip how many streams it takes. */
 const settleMs = 1000
 
-export interface Http2Options {
+interface Http2Options {
   readonly origin: string
   readonly socket: Socket & { readonly alpnProtocol?: string | false | null }
   readonly open: () => Promise<Socket>

@@ -60,7 +60,7 @@ export class SharedConnections {
 /** No connection could be opened: nothing was sent. */
 export class ConnectFault extends Error {}
 
-export interface ClusterConnectionsOptions {
+interface ClusterConnectionsOptions {
   readonly cluster: ConnectableCluster
   /** The account's; undefined: none. */
   readonly certificate: () => Promise<ClientCertificate | undefined>

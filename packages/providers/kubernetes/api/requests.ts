@@ -32,7 +32,7 @@ export interface ApiAnswer {
   readonly text: string
 }
 
-export interface AskOptions {
+interface AskOptions {
   readonly signal?: AbortSignal | undefined
   readonly maxBytes?: number
 }

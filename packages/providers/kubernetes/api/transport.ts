@@ -58,7 +58,7 @@ export interface StreamHandler {
   data(piece: Buffer): void
 }
 
-export interface StreamEnd {
+interface StreamEnd {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string

@@ -34,11 +34,10 @@ const overdueMs = 30_000
 /** Resolves when the server has ended it as usual. @throws {ApiError} 410: the version has expired */
 export async function watch(
   requests: ApiRequests,
-  query: WatchQuery,
+  { resource, namespace, metadataOnly, resourceVersion, timeoutSeconds }: WatchQuery,
   listener: WatchListener,
   signal: AbortSignal,
 ): Promise<void> {
-  const { resource, namespace, metadataOnly, resourceVersion, timeoutSeconds } = query
   const path = collectionPath(resource, namespace, {
     watch: true,
     allowWatchBookmarks: true,

@@ -46,7 +46,7 @@ const listedKinds = builtInKinds.filter(
   ({ name, isNamespaced }) => isNamespaced && !unlisted.has(name),
 )
 
-export interface DriftScope extends Pick<DriftLookup, 'application' | 'location'> {
+interface DriftScope extends Pick<DriftLookup, 'application' | 'location'> {
   /** Where the application has objects, as lists know it. */
   readonly namespaces: readonly string[]
   /** Rules of the application. */

@@ -14,7 +14,7 @@ import { managedFieldsOf, withoutFieldsOf } from '../manifests/managed-fields.ts
 import type { KubeObject } from '../objects.ts'
 import { type PathStep, parseJqPath, pathsOf } from './jq-paths.ts'
 
-export const ignoreAnnotation = 'drift.fairlead.io/ignore'
+const ignoreAnnotation = 'drift.fairlead.io/ignore'
 
 const Pointer = z.string().regex(/^\//, 'must be a JSON pointer such as /spec/replicas')
 

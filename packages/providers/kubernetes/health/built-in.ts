@@ -29,7 +29,7 @@ import {
   statefulSet,
 } from './workloads.ts'
 
-export type KindRule = (subject: HealthSubject, context: HealthContext) => HealthOutcome | undefined
+type KindRule = (subject: HealthSubject, context: HealthContext) => HealthOutcome | undefined
 
 /** By group and kind. */
 export const builtInRules: Readonly<Record<string, KindRule>> = {

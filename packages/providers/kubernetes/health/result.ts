@@ -11,7 +11,7 @@ import {
 import { type KubeObject, millisecondsOf } from '../objects.ts'
 
 /** The worst first. */
-export const healthStates = [
+const healthStates = [
   'failed',
   'missing',
   'terminating',

@@ -5,7 +5,7 @@ import { managerLabel, nameLabel } from '../objects.ts'
 import { artifactAnnotations, monikerAnnotations, sequenceLabel } from './annotations.ts'
 import { hasTemplateMetadata, templateMetadata, withEntries } from './edit.ts'
 
-export interface DeployedMoniker {
+interface DeployedMoniker {
   readonly app: string
   readonly cluster: string
   readonly stack?: string | undefined
@@ -28,9 +28,8 @@ interface DeployedArtifact {
 export function annotated(
   manifest: JsonObject,
   artifact: DeployedArtifact,
-  moniker: DeployedMoniker,
+  { app, cluster, stack, detail, sequence }: DeployedMoniker,
 ): JsonObject {
-  const { app, cluster, stack, detail, sequence } = moniker
   const entries = definedOf({
     [artifactAnnotations.type]: artifact.type,
     [artifactAnnotations.name]: artifact.name,

@@ -43,7 +43,7 @@ const toArtifact = shape({
 })
 type ManifestArtifact = ShapeOf<typeof toArtifact>
 
-export interface Binding {
+interface Binding {
   readonly account: string
   readonly namespace: string
   /** The first that matches counts. */

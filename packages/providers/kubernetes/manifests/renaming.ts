@@ -20,7 +20,7 @@ interface NamedManifest {
   readonly namespace: string
 }
 
-export interface RenamingOptions {
+interface RenamingOptions {
   /** `bound`: what a reference of the request follows. `clouddriver`: every config map and secret. */
   readonly versioning: 'bound' | 'clouddriver'
   /** Option of the operation: all or none, whatever their kind. */

@@ -29,7 +29,7 @@ export function withoutSecretValues<T extends JsonObject>(object: T): T {
 }
 
 /** Form in task results: without what only the API server needs. */
-export function toResult(object: JsonObject): JsonObject {
+function toResult(object: JsonObject): JsonObject {
   return withoutField(withoutSecretValues(object), ['metadata', 'managedFields'])
 }
 

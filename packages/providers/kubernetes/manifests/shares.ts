@@ -53,7 +53,7 @@ interface RouteNotes {
   readonly shares: RouteShares
 }
 
-export interface SharedRoute {
+interface SharedRoute {
   readonly rules: readonly JsonObject[]
   /** Text of the annotation; undefined: there is no share any more. */
   readonly notes: string | undefined
@@ -161,7 +161,7 @@ function sharedRefs(weighed: readonly WeighedRef[]): JsonObject[] {
   return refs.map(({ ref, weight }) => ({ ...ref, weight: Math.round(weight * scale) }))
 }
 
-export interface SharingGroup {
+interface SharingGroup {
   readonly replicas: number
   readonly share: GroupShare | undefined
 }

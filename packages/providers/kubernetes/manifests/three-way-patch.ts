@@ -17,7 +17,7 @@ const entryKeys: ReadonlyMap<string, string> = new Map([
 /** Fields with several alternatives: the patch removes those that the manifest does not choose. */
 const alternatives: ReadonlySet<string> = new Set(['strategy', 'volumes'])
 
-export interface ThreeWay {
+interface ThreeWay {
   /** The manifest that was applied last; empty where none was. */
   readonly applied: JsonObject
   readonly live: JsonObject

@@ -5,7 +5,7 @@ import { toConditions, toLabels } from '../objects.ts'
 
 const toContainer = shape({ name: textOf, image: textOf, restartPolicy: textOf })
 
-export const toPodSpec = shape({
+const toPodSpec = shape({
   nodeName: textOf,
   initContainers: list(toContainer),
   containers: list(toContainer),

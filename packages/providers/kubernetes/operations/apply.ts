@@ -322,7 +322,7 @@ interface FieldConflict {
 }
 
 /** Conflicts of an apply that may not take fields over. */
-export function conflictsOf({ details }: ApiError): FieldConflict[] {
+function conflictsOf({ details }: ApiError): FieldConflict[] {
   return toDetails(details)
     .causes.filter(({ reason }) => reason === 'FieldManagerConflict')
     .map(({ field, message }) => {

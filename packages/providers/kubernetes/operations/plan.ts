@@ -27,7 +27,7 @@ import { explainRefusal } from './refusals.ts'
 import { checkChanges } from './rights.ts'
 import { planTakeover } from './take-over.ts'
 
-export interface Difference {
+interface Difference {
   readonly account: string
   /** Empty for cluster-wide objects. */
   readonly namespace: string

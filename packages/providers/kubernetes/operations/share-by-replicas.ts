@@ -87,9 +87,8 @@ function planReplicas(
 async function carryOut(
   running: ManifestRun,
   target: LiveTarget,
-  plan: ReplicaPlan,
+  { own, others, labels, isServing, leaves }: ReplicaPlan,
 ): Promise<void> {
-  const { own, others, labels, isServing, leaves } = plan
   const grows = ({ group, replicas }: Sizing) => replicas > group.replicas
   if (isServing && leaves) await setPodLabels(running, target, { labels, isEnabled: false })
   // Before it serves, its size must be that of its share.

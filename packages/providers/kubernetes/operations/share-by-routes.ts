@@ -37,7 +37,7 @@ import {
 } from './sharing.ts'
 import { aboutObject, describeTarget, type LiveTarget } from './targets.ts'
 
-export interface RouteObject {
+interface RouteObject {
   readonly resource: ApiResource
   readonly live: KubeObject
 }
@@ -204,12 +204,11 @@ function ownServiceName(service: string, group: string): string {
 
 /** It goes with the server group, however that is deleted. @returns whether there was none. @throws {Error} where its name is taken */
 async function createOwnService(
-  running: ManifestRun,
+  { account }: ManifestRun,
   { live, place }: LiveTarget,
   service: SharedService,
   name: string,
 ): Promise<boolean> {
-  const { account } = running
   const resource = await account.api.find({ kind: 'service', group: '' })
   if (resource === undefined) return false
   const ports = toService(service.live).spec.portsAsGiven.map(

@@ -13,7 +13,7 @@ import {
 import { type NamespaceOptions, NamespaceReads } from './namespace-reads.ts'
 import { toHit, toRawResource } from './views.ts'
 
-export interface AccountObjectsOptions extends NamespaceOptions {
+interface AccountObjectsOptions extends NamespaceOptions {
   readonly settings: KubernetesAccountSettings
   readonly sharing: Sharing
 }

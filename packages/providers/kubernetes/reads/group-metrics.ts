@@ -83,9 +83,8 @@ interface MetricsQuestion {
 async function askPrometheus(
   call: CallOutside,
   prometheus: PrometheusSettings,
-  question: MetricsQuestion,
+  { name, group, nowMs }: MetricsQuestion,
 ): Promise<JsonObject[]> {
-  const { name, group, nowMs } = question
   const { baseUrl, token, queries } = prometheus
   const end = nowMs / 1000
   // Before a group was created, its services served others.

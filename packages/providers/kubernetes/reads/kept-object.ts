@@ -177,7 +177,7 @@ export interface KeptManager extends Basics {
   readonly state: string
 }
 
-export interface KeptPlain extends Basics {
+interface KeptPlain extends Basics {
   readonly role: 'other'
 }
 

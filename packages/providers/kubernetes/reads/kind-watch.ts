@@ -111,12 +111,12 @@ export class KindWatches implements ListUpdates {
 }
 
 /** The part of an `ObjectWatch` that does not depend on its entries. */
-export type ResourceWatch = Pick<
+type ResourceWatch = Pick<
   ObjectWatch<unknown>,
   'state' | 'sinceMs' | 'problem' | 'loaded' | 'observe' | 'forget' | 'close'
 >
 
-export interface KindWatchOptions {
+interface KindWatchOptions {
   readonly kind: Kind
   readonly api: Pick<ClusterApi, 'find'>
   /** Empty: all. */

@@ -4,7 +4,7 @@ import { builtInKinds, type Kind, type KindTable, kindOfManifest, parseKind } fr
 import type { ReadsUnderWay } from '../parts.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from '../settings.ts'
 
-export interface KindCatalogOptions {
+interface KindCatalogOptions {
   readonly account: KubernetesAccountSettings
   readonly provider: Pick<KubernetesSettings, 'lists'>
   readonly table: KindTable

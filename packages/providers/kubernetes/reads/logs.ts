@@ -31,7 +31,7 @@ const narrowing = 4
 const mostNarrowings = 6
 
 /** A first line says that something is missing. */
-export async function readLog(
+async function readLog(
   api: ClusterApi,
   pod: PodName,
   query: PodLogQuery,
@@ -75,7 +75,7 @@ function cutNotice({ lines, bytes }: LogBounds): string {
   return `[Older lines are left out: at most ${lines} lines and ${bytes} bytes are shown (kubernetes.logs).]`
 }
 
-export function containersOf(pod: KubeObject): string[] {
+function containersOf(pod: KubeObject): string[] {
   const { initContainers, containers, ephemeralContainers } = toPod(pod).spec
   return [...initContainers, ...containers, ...ephemeralContainers].flatMap(
     ({ name }) => name ?? [],

@@ -4,7 +4,7 @@ import type { Instance, ServerGroup } from '../../infrastructure/model.ts'
 import type { KeptPod, KeptService, KeptWorkload } from './kept-object.ts'
 import { fullNameOf, ownFields } from './views.ts'
 
-export interface GroupParts {
+interface GroupParts {
   readonly account: string
   readonly workload: KeptWorkload
   readonly loadBalancers: readonly string[]

@@ -2,8 +2,7 @@
 import { CacheFolders, type CacheFoldersOptions } from '@fairlead/base/storage/cache-folders.ts'
 import type { BakeTarget } from './request.ts'
 
-export interface BakeCachesOptions
-  extends Pick<CacheFoldersOptions, 'dataDir' | 'maxBytes' | 'userOf'> {
+interface BakeCachesOptions extends Pick<CacheFoldersOptions, 'dataDir' | 'maxBytes' | 'userOf'> {
   readonly accounts: readonly string[]
   readonly isUsed: (account: string) => boolean
 }

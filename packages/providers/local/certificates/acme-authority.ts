@@ -30,7 +30,7 @@ export class AcmeProblem extends Error {
 
 type AboutProblem = 'status' | 'type' | 'retryAtMs' | 'hosts' | 'url'
 
-export interface AcmeDirectory {
+interface AcmeDirectory {
   readonly newNonce: string
   readonly newAccount: string
   readonly newOrder: string
@@ -47,7 +47,7 @@ export interface AcmeAnswer {
   readonly retryAtMs: number | undefined
 }
 
-export interface AcmeAccess {
+interface AcmeAccess {
   /** URL of the directory. */
   readonly directory: string
   /** PEM of the authorities that its own server certificate chains to. Undefined: those of Node. */

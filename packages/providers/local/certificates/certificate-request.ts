@@ -11,7 +11,7 @@ async function loadX509() {
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const dayMs = 86_400_000
 
-export interface CertificateWithKey {
+interface CertificateWithKey {
   /** PEM; the certificate of the server comes first. */
   readonly certificate: string
   /** PKCS #8, PEM. */

@@ -38,7 +38,7 @@ export interface HostCertificate {
     | undefined
 }
 
-export interface CertificatesOptions {
+interface CertificatesOptions {
   readonly context: Pick<BackendContext, 'db' | 'now' | 'log' | 'ports' | 'stateChanged'>
   readonly settings: AcmeSettings
   readonly front: CertificateFront

@@ -8,7 +8,7 @@ import { callDnsHook } from './dns-hook.ts'
 import type { CertificateFront } from './front.ts'
 import { type AcmeSettings, type ChallengeType, challengeTypes } from './settings.ts'
 
-export interface Challenge {
+interface Challenge {
   readonly type: ChallengeType
   readonly url: string
   readonly token: string

@@ -5,7 +5,7 @@ import type { CertificateStore, EventKind } from './certificate-store.ts'
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-export interface Limit {
+interface Limit {
   readonly count: number
   readonly windowMs: number
 }

@@ -29,7 +29,7 @@ export interface OrderParts {
   readonly signal: AbortSignal
 }
 
-export interface Issued {
+interface Issued {
   /** PEM. */
   readonly chain: string
   /** Encrypted. */
@@ -42,7 +42,7 @@ export interface Issued {
 const longestMs = 3_600_000
 
 /** The authority does not know the order any more, or it has become invalid: it has to be placed anew. */
-export class OrderLost extends AcmeProblem {}
+class OrderLost extends AcmeProblem {}
 
 /**
  * @param replaces Identifier of the certificate that the new one replaces

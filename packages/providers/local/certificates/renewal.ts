@@ -30,7 +30,7 @@ function serialOf(raw: Buffer): Buffer {
   return childAt(fields, fields[0]?.tag === version ? 1 : 0, derTag.integer).content
 }
 
-export interface RenewalInformation {
+interface RenewalInformation {
   readonly window: RenewalWindow
   readonly retryAtMs: number | undefined
 }

@@ -33,7 +33,7 @@ const maxRenewalInfoMs = dayMs
 /** No certificate is renewed sooner after it was issued: the clock of this machine, or a window of the authority, may be wrong. */
 const soonestMs = dayMs
 
-export type CertificateTimes = Pick<HeldCertificate, 'issuedMs' | 'notBeforeMs' | 'notAfterMs'>
+type CertificateTimes = Pick<HeldCertificate, 'issuedMs' | 'notBeforeMs' | 'notAfterMs'>
 
 /** Two thirds of its life, or half of it below ten days. */
 export function renewalByLife(times: CertificateTimes): number {

@@ -8,7 +8,7 @@ import { challengeKey, type Desired } from '../desired.ts'
 import type { Reconciler } from '../reconciler.ts'
 import { filesOf } from './desired-certificates.ts'
 
-export interface ServedCertificate {
+interface ServedCertificate {
   /** Lower-case A-labels; `*.` may be the first one. */
   readonly hosts: readonly string[]
   /** PEM: the certificate, then its chain. */
@@ -17,7 +17,7 @@ export interface ServedCertificate {
   readonly key: string
 }
 
-export interface FrontCertificatesOptions {
+interface FrontCertificatesOptions {
   readonly dataDir: string
   readonly desired: Desired
   readonly reconciler: Reconciler

@@ -6,13 +6,13 @@ import { type Desired, hostKey, type LocalBalancer, type LocalHost, placeKey } f
 import type { HostPattern } from './settings.ts'
 import { hostsOf } from './site-fields.ts'
 
-export interface HostClaim {
+interface HostClaim {
   readonly front: string
   readonly host: string
   readonly application: string
 }
 
-export interface ClaimRules {
+interface ClaimRules {
   readonly desired: Desired
   readonly patterns: readonly HostPattern[]
   /** Rights of the claiming user: an owner is named only to who may read it. */
@@ -20,7 +20,7 @@ export interface ClaimRules {
 }
 
 /** Within the transaction that stores the claim: of two at a time, one finds the other. @returns why it is rejected, for people */
-export function claimProblem(claim: HostClaim, rules: ClaimRules): string | undefined {
+function claimProblem(claim: HostClaim, rules: ClaimRules): string | undefined {
   const { front, host, application } = claim
   const { desired, patterns, access } = rules
   const owner = desired.get('hosts', hostKey(front, host))

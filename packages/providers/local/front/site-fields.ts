@@ -60,7 +60,7 @@ export const siteFields = {
   errorPage: optionalField(z.string().max(maxPageLength)),
 }
 
-export type SiteFields = { [Name in keyof typeof siteFields]?: z.output<(typeof siteFields)[Name]> }
+type SiteFields = { [Name in keyof typeof siteFields]?: z.output<(typeof siteFields)[Name]> }
 
 type Limits = Partial<NonNullable<SiteFields['limits']>>
 

@@ -53,9 +53,9 @@ async function findPorts(
 }
 
 /** A server group, or the cluster of one that does not exist yet. */
-export type Sourced = Pick<LocalGroup, 'name' | 'account' | 'region' | 'program'>
+type Sourced = Pick<LocalGroup, 'name' | 'account' | 'region' | 'program'>
 
-export interface Supplies {
+interface Supplies {
   /** One for each instance; `fit` takes them from the list. */
   readonly ports: number[]
   readonly sealed: ReadonlyMap<GroupProgram, SealedSecrets>

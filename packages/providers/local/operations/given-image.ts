@@ -39,10 +39,9 @@ interface ImageUse {
  */
 export async function loadImage(
   id: string,
-  use: ImageUse,
+  { place, usually, given, cloned, imageAccount }: ImageUse,
   running: RunningOperation,
 ): Promise<GivenImage> {
-  const { place, usually, given, cloned, imageAccount } = use
   const database = parseDatabaseImage(id)
   const stored =
     database === undefined

@@ -182,14 +182,13 @@ function commandOf({ command: given, cmd }: JobFields): string[] | undefined {
 }
 
 function toJob(
-  submission: LocalSubmission<JobFields>,
+  { fields, settings, context, newId }: LocalSubmission<JobFields>,
   place: TargetPlace,
   {
     image,
     source,
   }: { readonly image: GivenImage | undefined; readonly source: LocalGroup | undefined },
 ): LocalJob {
-  const { fields, settings, context, newId } = submission
   const id = `job-${newId().toLowerCase()}`
   const given = commandOf(fields)
   const program = toProgram(

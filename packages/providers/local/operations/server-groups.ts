@@ -30,7 +30,7 @@ import {
 } from './parts.ts'
 
 export const target = { serverGroupName: optionalTextPart, asgName: optionalTextPart }
-export type TargetFields = FieldsOf<typeof target>
+type TargetFields = FieldsOf<typeof target>
 
 const percentage = numeric(
   z.number().min(0, 'it must be from 0 to 100').max(100, 'it must be from 0 to 100'),

@@ -71,4 +71,4 @@ export function orDeletion(change: GitChange): GitChange | undefined {
   }
 }
 
-export const deletion = 'branch:delete'
+const deletion = 'branch:delete'

@@ -7,7 +7,7 @@ export type Moment = Partial<Omit<Temporal.ZonedDateTime, 'toString'>>
 type NumberField = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second'
 
 /** Values of fields that a text had; `nanoseconds` since the begin of the second. */
-export interface ParsedFields extends Partial<Record<NumberField | 'nanoseconds', number>> {
+interface ParsedFields extends Partial<Record<NumberField | 'nanoseconds', number>> {
   /** Such as `+02:00`. */
   offset?: string
 }

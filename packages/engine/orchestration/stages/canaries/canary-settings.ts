@@ -6,7 +6,7 @@ import { secondsOf } from '@fairlead/model/stage-types/duration.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { StageError } from '../../machine/failure.ts'
 
-export interface Thresholds {
+interface Thresholds {
   /** Score of the last interval from which the canary is good. */
   readonly pass?: number
   /** An interval fails unless its score is above it. */

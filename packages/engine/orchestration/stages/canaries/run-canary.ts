@@ -57,7 +57,7 @@ const toNotes = shape({
   canaryOutlook: textOf,
 })
 
-export type JudgmentNotes = Omit<ShapeOf<typeof toNotes>, 'canaryPipelineExecutionId'>
+type JudgmentNotes = Omit<ShapeOf<typeof toNotes>, 'canaryPipelineExecutionId'>
 
 /** Its score is undefined where the interval was not judged. */
 export function judgmentOf({ context }: Stage): JudgmentNotes {

@@ -10,7 +10,7 @@ import type { Execution, Stage } from '../../model.ts'
 import type { TaskContext } from '../stage-type.ts'
 import { createdNote, foundTargetsNote } from './notes.ts'
 
-export interface CloudLocation {
+interface CloudLocation {
   readonly provider: string
   readonly account: string
   readonly region: string

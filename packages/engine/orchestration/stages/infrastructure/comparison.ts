@@ -11,7 +11,7 @@ const comparisons: Readonly<Record<string, (value: number, bound: number) => boo
   '>': (value, bound) => value > bound,
 }
 
-export interface Comparison {
+interface Comparison {
   readonly bound: number
   readonly comparison: string
   readonly holds: (value: number, bound: number) => boolean

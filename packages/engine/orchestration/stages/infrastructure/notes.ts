@@ -20,7 +20,7 @@ import {
 import { conditionKey } from '../../model.ts'
 import type { TaskContext } from '../stage-type.ts'
 
-export interface Note<T> {
+interface Note<T> {
   /** @param holder Context or outputs of a stage */
   in(holder: JsonObject): T
   /** Value of the stage, or of the nearest one ahead with it among its outputs. */

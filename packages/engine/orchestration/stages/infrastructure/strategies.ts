@@ -144,9 +144,8 @@ interface Growth {
 /** One step: the new server group grows, is validated, and the source gives up as much. */
 function growth(
   { delayBeforeCleanup, pipelineBeforeCleanup }: StrategySettings,
-  step: Growth,
+  { deployed, source, percentage, place, wanted }: Growth,
 ): NewStage[] {
-  const { deployed, source, percentage, place, wanted } = step
   const { desired } = shareOf(source?.capacity ?? wanted, percentage)
   const last = { min: Math.min(wanted.min, desired), max: Math.max(wanted.max, desired), desired }
   const capacity = percentage < 100 ? { min: desired, max: desired, desired } : last

@@ -11,7 +11,7 @@ import {
 } from './server-groups.ts'
 
 /** What is about to be taken away: whole server groups, or single instances of them. */
-export interface Removal {
+interface Removal {
   readonly targets: readonly ServerGroupTarget[]
   /** Ids of instances; undefined: all of the targets. */
   readonly instanceIds?: readonly string[]

@@ -229,7 +229,7 @@ async function lackOfUp(
   }
 }
 
-export interface Lack {
+interface Lack {
   readonly missing: string
   readonly group?: CloudServerGroup
   /** What the step notes in the context of the stage. */

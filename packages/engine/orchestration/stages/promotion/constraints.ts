@@ -7,7 +7,7 @@ import { inSequence, type NewStage } from '../stage-type.ts'
 import type { PlannedDeployment } from './deployments.ts'
 import type { Soak } from './places.ts'
 
-export interface Promotion {
+interface Promotion {
   readonly application: string
   /** Names of the environments. */
   readonly from: string

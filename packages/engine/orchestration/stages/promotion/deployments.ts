@@ -87,11 +87,10 @@ export async function plannedDeployments(
 
 /** Takes the pods of what runs there, in Kubernetes. */
 function canaryOf(
-  target: PromotionTarget,
+  { source, account, region, cluster, present }: PromotionTarget,
   { type, context }: NewStage,
   application: string,
 ): JsonObject | undefined {
-  const { source, account, region, cluster, present } = target
   if (type !== 'deployManifest') return type === 'createServerGroup' ? context : undefined
   const there = present?.versions.map(({ image }) => image) ?? []
   const [imageId, ...others] = source.versions.flatMap(({ image }) =>

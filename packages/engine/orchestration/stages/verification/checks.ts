@@ -22,7 +22,7 @@ import type { TaskContext } from '../stage-type.ts'
 import { headersOf } from '../webhook.ts'
 import { type DeployedGroup, deployedGroups } from './deployed-groups.ts'
 
-export interface Look {
+interface Look {
   /** `open`: it tells nothing yet. A check that stays open fails at its end. */
   readonly result: 'good' | 'bad' | 'open'
   /** A sentence: what was seen. */
@@ -254,10 +254,9 @@ function shareOf(errors: number | undefined, requests: number | undefined): numb
 /** The sum of what is counted, the average of all else. Undefined: nothing is known. @throws {StageError} for an unknown metric */
 async function metricOf(
   context: TaskContext,
-  group: DeployedGroup,
+  { provider, account, region, name }: DeployedGroup,
   metric: string,
 ): Promise<number | undefined> {
-  const { provider, account, region, name } = group
   const found = await context.infrastructure.statistics({
     provider,
     account,
