@@ -59,10 +59,7 @@ const sources: Partial<Record<ChoicesSource, Source>> = {
     values: (body, place) =>
       narrow(ours(body), place, 'name').flatMap(({ instanceTypes }) => instanceTypes),
   },
-  applications: {
-    path: () => '/applications',
-    values: toNames,
-  },
+  applications: { path: () => '/applications', values: toNames },
   clusters: {
     path: ofApplication('clusters'),
     values: (body) => Object.values(objectOf(body)).flatMap(textsOf),
@@ -88,10 +85,7 @@ const sources: Partial<Record<ChoicesSource, Source>> = {
           : [],
       ),
   },
-  images: {
-    path: () => '/local/images',
-    values: toIds,
-  },
+  images: { path: () => '/local/images', values: toIds },
   'base-images': {
     path: () => '/bakery/options',
     values: (body) => ours(body).flatMap(({ baseImages }) => baseImages),

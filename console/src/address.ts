@@ -113,7 +113,7 @@ export const to = {
   /** What shows that something happened: an analysis, else a run, else a task. */
   evidence(
     application: string,
-    seen: { readonly [of in 'analysis' | 'run' | 'stage' | 'task']?: string | null | undefined },
+    seen: { readonly [of in 'analysis' | 'run' | 'stage' | 'task']?: string | null },
   ): string | undefined {
     const { analysis, run, stage, task } = seen
     if (analysis) return to.canary(application, analysis)
@@ -124,7 +124,7 @@ export const to = {
   compare: (query?: Query) => address(['executions', 'compare'], query),
   projects: () => address(['projects']),
   /** By its name, unless an address cannot have that; without an id it is found in the list. */
-  project({ name, id }: { readonly name: string; readonly id?: string | undefined }): string {
+  project({ name, id }: { readonly name: string; readonly id?: string }): string {
     const part = isPathPart(name) ? name : id
     return address(part === undefined ? ['projects'] : ['projects', part])
   },

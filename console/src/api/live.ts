@@ -29,22 +29,22 @@ export type Answer<Path extends ReadPath> =
 export interface LiveOptions<Body> {
   readonly refresh?: Refresh
   /** For `live`: whether the answer shows something that is running. */
-  readonly isBusy?: ((body: Body) => boolean) | undefined
+  readonly isBusy?: (body: Body) => boolean
   /**
    * Where the API reports changes. While it does, a list is read after a change, and otherwise rarely; a list that changes all the time
    * is not read more often than without. A part is one of the application in the path.
    */
-  readonly events?: Part | Events | undefined
+  readonly events?: Part | Events
 }
 
 /** What panels show of a read. */
 export interface Reading<Body> {
-  readonly body?: Body | undefined
-  readonly error?: ApiError | undefined
+  readonly body?: Body
+  readonly error?: ApiError
   /** When the last good answer was read, in milliseconds since the epoch. */
-  readonly readAtMs?: number | undefined
+  readonly readAtMs?: number
   /** When the read is tried again after an error. */
-  readonly nextTryAtMs?: number | undefined
+  readonly nextTryAtMs?: number
   /** Failed reads since the last good one. */
   readonly failures: number
 }

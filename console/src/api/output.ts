@@ -15,7 +15,7 @@ export interface OutputPlace {
   readonly id: string
   readonly provider: string | undefined
   /** One of several logs. */
-  readonly container?: string | undefined
+  readonly container?: string
   /** Output of the run before the present one. */
   readonly isPrevious?: boolean
 }

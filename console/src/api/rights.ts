@@ -9,8 +9,8 @@ import { user } from './session.ts'
 interface RightQuestion {
   /** Method and path, such as `POST /pipelines`. */
   readonly operation: string
-  readonly application?: string | undefined
-  readonly account?: string | undefined
+  readonly application?: string
+  readonly account?: string
 }
 
 export const readOperation = 'GET /applications/{application}'

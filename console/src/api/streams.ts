@@ -245,7 +245,7 @@ interface StreamEnd {
   /** The server has asked to connect again. */
   isPlanned?: boolean
   /** The pause that it has asked for. */
-  retryMs?: number | undefined
+  retryMs?: number
 }
 
 /** A stream that was refused because the login has ended begins again after the next one. */

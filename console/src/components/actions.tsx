@@ -12,7 +12,7 @@ import { Duration, Name, NameLink, StatusMark } from './text.tsx'
 
 /** What actions are done to. */
 export interface ActionTarget extends Pick<Change, 'application' | 'object'> {
-  readonly account?: string | undefined
+  readonly account?: string
   /** Name in texts, which the reader types. */
   readonly name: string
   readonly facts?: Question['facts']

@@ -12,14 +12,14 @@ interface Attributes
 }
 
 interface Look {
-  readonly kind?: 'primary' | 'destructive' | undefined
+  readonly kind?: 'primary' | 'destructive'
   readonly small?: boolean
 }
 
 interface ButtonProps extends Attributes, Look {
-  readonly icon?: IconName | undefined
+  readonly icon?: IconName
   /** Why it does nothing; the button stays in view and says so. */
-  readonly denied?: string | undefined
+  readonly denied?: string
   readonly children: ComponentChildren
 }
 
@@ -108,7 +108,7 @@ const outcomes = {
 } as const
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const [outcome, setOutcome] = useState<keyof typeof outcomes | undefined>(undefined)
+  const [outcome, setOutcome] = useState<keyof typeof outcomes>()
   const copy = async () => {
     setOutcome((await copyText(text)) ? 'copied' : 'refused')
     setTimeout(() => setOutcome(undefined), 2000)

@@ -39,7 +39,7 @@ export function CanaryScores({ run, stage: id }: { run: string; stage: string })
 /** The last analysis of a stage, unless the reader chooses an earlier one. */
 export function StageCanary({ execution, stage, ...shown }: StageProps) {
   const intervals = intervalsOf(execution, stage)
-  const [chosen, setChosen] = useState<string | undefined>(undefined)
+  const [chosen, setChosen] = useState<string>()
   const analysis =
     chosen ?? intervals.findLast((interval) => interval.analysis !== undefined)?.analysis
   if (analysis === undefined) {

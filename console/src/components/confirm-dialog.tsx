@@ -24,7 +24,7 @@ export interface Question<Values extends JsonObject = JsonObject, Answer = unkno
   /** 2 where a name is to be typed, unless given. */
   readonly level?: 1 | 2 | ((values: Values) => 1 | 2)
   /** Where it is done: an account may ask for the typed name of everything. */
-  readonly account?: string | undefined
+  readonly account?: string
   /** Level 2, and an objection: what has to be typed, the name of the object. */
   readonly typed?: string
   readonly destructive?: boolean

@@ -38,7 +38,7 @@ interface DataTableProps<Item> {
   /** For many rows, whose columns have widths. */
   readonly rowHeight?: number
   /** Order in the address. */
-  readonly sort?: string | undefined
+  readonly sort?: string
 }
 
 /** Rows that are drawn, and more of them at each request. */

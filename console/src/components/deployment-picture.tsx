@@ -103,7 +103,7 @@ interface PictureProps {
   readonly pictures: readonly PictureGroup[]
   readonly deployment?: Deployment
   /** End of the run, where it is shown as it was then. */
-  readonly endMs?: number | undefined
+  readonly endMs?: number
 }
 
 function Picture({ application, pictures, deployment, endMs }: PictureProps) {

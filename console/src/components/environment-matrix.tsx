@@ -23,7 +23,7 @@ interface ApplicationTableProps<Row> {
   readonly label: string
   readonly rows: readonly Row[]
   readonly landscape: Landscape
-  readonly isShown?: ((group: ServerGroup) => boolean) | undefined
+  readonly isShown?: (group: ServerGroup) => boolean
   /** After its name; `cellOf` makes cells of what is deployed. */
   readonly columns: (cellOf: (show: Show) => Column<Row>['cell']) => readonly Column<Row>[]
   readonly rowHeight: number

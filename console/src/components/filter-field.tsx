@@ -24,7 +24,7 @@ export interface Filter {
   /** `asked`: a text by which the server filters, when the reader has paused. */
   readonly kind?: 'asked' | 'moment'
   /** Replaces the value of the query. */
-  readonly value?: string | undefined
+  readonly value?: string
   /** Further values of the query that belong to the former choice. */
   readonly clears?: readonly string[]
 }
@@ -54,7 +54,7 @@ interface FiltersProps {
   /** Beside the fields. */
   readonly note?: ComponentChildren
   /** Where the filters leave nothing: what they are, in words. Stands instead of the children. */
-  readonly noMatch?: string | undefined
+  readonly noMatch?: string
   readonly children?: ComponentChildren
 }
 
@@ -138,7 +138,7 @@ interface TextProps {
 
 function Text({ label, value, pauseMs, apply }: TextProps) {
   // A key shows at once, and the list follows in a task of its own.
-  const [typed, setTyped] = useState<string | undefined>(undefined)
+  const [typed, setTyped] = useState<string>()
   useEffect(() => {
     if (typed === undefined) return
     const timer = setTimeout(() => {

@@ -15,22 +15,22 @@ const maxLabel = 80
 /** What follows when it is done. */
 export interface Outcome<Answer> {
   /** Words of the paths that are read again. */
-  readonly refreshes?: string | undefined
+  readonly refreshes?: string
   /** The dialog that follows, also where the user has closed this one meanwhile. */
-  readonly next?: ((answer: Answer) => VNode | undefined) | undefined
+  readonly next?: (answer: Answer) => VNode | undefined
   /** Leads to another page, unless the user has closed the dialog meanwhile. */
-  readonly onDone?: ((answer: Answer) => void) | undefined
+  readonly onDone?: (answer: Answer) => void
 }
 
 interface FormDialogProps<Answer> extends Outcome<Answer> {
   /** Verb and object: what is done, and what the button says unless it has another label. */
   readonly action: string
   /** The action unless given. */
-  readonly title?: string | undefined
-  readonly submitLabel?: string | undefined
+  readonly title?: string
+  readonly submitLabel?: string
   readonly kind?: 'primary' | 'destructive'
   /** On the button that changes nothing. */
-  readonly dismissal?: string | undefined
+  readonly dismissal?: string
   readonly children: ComponentChildren
   /** Without it the button does nothing. */
   readonly isReady?: boolean
@@ -100,7 +100,7 @@ interface SubmitOptions {
 
 export function useSubmit({ what, isReady, run }: SubmitOptions) {
   const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<ApiError | undefined>(undefined)
+  const [error, setError] = useState<ApiError>()
   const isOpen = useIsShown()
   const submit = async (event: Event) => {
     event.preventDefault()

@@ -7,7 +7,7 @@ import { useId } from 'preact/hooks'
 interface FieldSettings {
   readonly label: ComponentChildren
   readonly help?: ComponentChildren
-  readonly error?: string | undefined
+  readonly error?: string
   readonly required?: boolean
 }
 

@@ -61,7 +61,7 @@ export function Graph<Line extends Edge>(props: GraphProps<Line>) {
   const view = useGraphView(items, edges, home)
   const { layout, box, zoom } = view
   const { focused, setFocused, moveTo } = useNodeFocus(box)
-  const [tip, setTip] = useState<string | undefined>(undefined)
+  const [tip, setTip] = useState<string>()
   const showTip = ({ target }: Event) => {
     const [node, tooltip] = ['.node-main', '.node-tip'].map((part) =>
       (target as Element).closest<HTMLElement>(part),
@@ -190,7 +190,7 @@ function useGraphView(
   const box = useRef<HTMLDivElement>(null)
   const scale = useMemo(textScale, [])
   /** Undefined: as it is at first. */
-  const [chosen, setZoom] = useState<number | undefined>(undefined)
+  const [chosen, setZoom] = useState<number>()
   const seen = useSeen(box)
   const width = seen.width / scale
   const room = (width - 2 * graphMargin) / plan.ranks
@@ -280,7 +280,7 @@ function isInView(
 
 /** Moves the focus to nodes, also to one that is drawn only then. */
 function useNodeFocus(box: RefObject<HTMLDivElement | null>) {
-  const [focused, setFocused] = useState<string | undefined>(undefined)
+  const [focused, setFocused] = useState<string>()
   const wanted = useRef<string | undefined>(undefined)
   const focus = (id: string): boolean => {
     const node = box.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(id)}"]`)

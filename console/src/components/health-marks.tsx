@@ -37,7 +37,7 @@ export function HealthMarks({
 interface MarksProps {
   readonly states: readonly (Status & {
     readonly id?: string
-    readonly href?: string | undefined
+    readonly href?: string
   })[]
   /** From 0 to 1. */
   readonly up: number

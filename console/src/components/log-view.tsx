@@ -34,13 +34,13 @@ interface LogViewProps {
   readonly startByte?: number
   readonly firstLine?: number
   /** Number of the line in view at first, unless the address names one. */
-  readonly openAt?: number | undefined
+  readonly openAt?: number
   readonly hasEarlier?: boolean
   readonly readEarlier?: () => void
   /** Reads on from a line that is not in the text. */
   readonly readAt?: (byte: number) => void
   /** Searches all output; without it, the text is searched. */
-  readonly find?: Find | undefined
+  readonly find?: Find
 }
 
 /** The element that scrolls. */

@@ -14,7 +14,7 @@ export interface MenuItem {
   /** Stands last, apart from the others. */
   readonly destructive?: boolean
   /** Why it is not offered; the item stays visible. */
-  readonly denied?: string | undefined
+  readonly denied?: string
   /** A letter that selects it from the row of the menu. */
   readonly letter?: string
   /** Whether it is the chosen one of several. */

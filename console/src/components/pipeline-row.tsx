@@ -21,7 +21,7 @@ interface PipelineRowProps {
   readonly name: string
   readonly note: string | undefined
   readonly isDisabled?: boolean
-  readonly findings?: readonly Schemas['Finding'][] | undefined
+  readonly findings?: readonly Schemas['Finding'][]
   /** Newest first; undefined while they are not known. */
   readonly runs: readonly Execution[] | undefined
   readonly isUnknown?: boolean

@@ -9,7 +9,7 @@ interface OutputProps extends OutputPlace {
   /** The first byte of the line that is marked, as the address has it. */
   readonly line: string | undefined
   readonly isEnded?: boolean
-  readonly openAt?: number | undefined
+  readonly openAt?: number
 }
 
 export function ProgramOutput({ line, openAt, isEnded = false, ...place }: OutputProps) {

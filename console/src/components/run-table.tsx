@@ -21,7 +21,7 @@ interface RunTableProps {
   readonly runs: readonly Execution[]
   readonly label: string
   /** What stands beside it and so is not repeated. */
-  readonly without?: 'application' | 'pipeline' | undefined
+  readonly without?: 'application' | 'pipeline'
   /** The filter: rows of the same keep their places. */
   readonly heldOf: string
 }

@@ -26,7 +26,7 @@ interface PageHeadProps {
   readonly title?: ComponentChildren
   readonly crumbs?: readonly { readonly label: ComponentChildren; readonly href: string }[]
   /** Number of things that the screen lists, once it is known. */
-  readonly count?: number | undefined
+  readonly count?: number
   /** Beside the title, such as its status. */
   readonly state?: ComponentChildren
   readonly actions?: ComponentChildren
@@ -203,7 +203,7 @@ export function HeadActions({ name, actions, shown }: HeadActionsProps) {
 
 interface PanelProps {
   readonly title: ComponentChildren
-  readonly count?: number | string | undefined
+  readonly count?: number | string
   /** At the right of the title. */
   readonly actions?: ComponentChildren
   readonly children: ComponentChildren
@@ -262,7 +262,7 @@ export function EmptyState({
   children,
 }: {
   text: string
-  icon?: IconName | undefined
+  icon?: IconName
   children?: ComponentChildren
 }) {
   return (

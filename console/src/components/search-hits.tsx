@@ -29,7 +29,7 @@ import { chooseTheme, themes } from './theme.ts'
 
 export interface Hit extends Wanting {
   readonly label: string
-  readonly detail?: string | undefined
+  readonly detail?: string
   readonly icon: IconName
   readonly href?: string
   readonly run?: (navigate: (href: string) => void) => void
@@ -42,13 +42,13 @@ export interface Hit extends Wanting {
   /** Pipeline whose state is beside it. */
   readonly pipeline?: string
   readonly application?: string
-  readonly state?: Status | undefined
+  readonly state?: Status
 }
 
 interface Wanting {
   /** The operation that the user has to be allowed in the application `of`. */
   readonly needs?: string
-  readonly of?: string | undefined
+  readonly of?: string
   /** Only where a server group of `of` can go back to another one. */
   readonly isRollBack?: boolean
 }

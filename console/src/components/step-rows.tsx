@@ -10,8 +10,8 @@ interface Step {
   readonly status: Status
   readonly title: ComponentChildren
   readonly note?: ComponentChildren
-  readonly startTime?: number | null | undefined
-  readonly endTime?: number | null | undefined
+  readonly startTime?: number | null
+  readonly endTime?: number | null
   readonly action?: ComponentChildren
 }
 

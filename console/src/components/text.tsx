@@ -114,7 +114,7 @@ export function Mark({ size = 24 }: { size?: number }) {
 
 interface NameProps {
   readonly text: string
-  readonly max?: number | undefined
+  readonly max?: number
   readonly class?: string
 }
 
@@ -177,7 +177,7 @@ export function Duration({
   until,
 }: {
   from: number | null | undefined
-  until?: number | null | undefined
+  until?: number | null
 }) {
   if (!isTime(from)) return null
   return <span class="number">{formatDuration((isTime(until) ? until : now.value) - from)}</span>

@@ -25,9 +25,9 @@ import { type FieldDescription, stagesOf } from './stages.ts'
 export interface Choice {
   readonly value: string
   /** Stands for the value: the name behind an id. */
-  readonly label?: string | undefined
+  readonly label?: string
   /** Beside the value where it is offered, such as a region. */
-  readonly note?: string | undefined
+  readonly note?: string
 }
 
 /** Where a field is: its siblings narrow its choices. */

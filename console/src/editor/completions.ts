@@ -135,7 +135,7 @@ function describeField({
 
 export interface ExpressionFunction {
   readonly name: string
-  readonly description?: string | null | undefined
+  readonly description?: string | null
 }
 
 /** Where the word begins that is typed in an expression that is not closed yet; undefined outside of expressions. */

@@ -155,7 +155,7 @@ async function evaluateDraft(definition: JsonObject, types: StageTypes, run: Exe
 /** The engine's own check of a draft. */
 function PlanCheck({ draft }: TabProps) {
   const definition = draft.definition.value
-  const [accepted, setAccepted] = useState<JsonObject | undefined>(undefined)
+  const [accepted, setAccepted] = useState<JsonObject>()
   const name = scalarOf(definition['name']) ?? ''
   const check = () =>
     act(`Check ${name}`, async () => {

@@ -56,7 +56,7 @@ function withBraces(condition: JsonObject): JsonObject {
 }
 
 /** `detail`: by expression. */
-type Answer = { readonly result?: readonly JsonObject[] | undefined; readonly detail?: unknown }
+type Answer = { readonly result?: readonly JsonObject[]; readonly detail?: unknown }
 
 export function withValues(
   stage: JsonObject,

@@ -93,7 +93,7 @@ interface EditorProps extends TabProps, Pick<ScreenProps, 'query'> {
   /** A new pipeline has none. */
   readonly id: string | undefined
   /** What the store has now. */
-  readonly latest?: JsonObject | undefined
+  readonly latest?: JsonObject
 }
 
 export function Editor({ draft, id, latest, query }: EditorProps) {

@@ -28,8 +28,8 @@ export interface InputProps {
   readonly label?: string
   /** Offered; one with a label shows that instead of its value. */
   readonly choices?: readonly Choice[]
-  readonly placeholder?: string | undefined
-  readonly isCode?: boolean | undefined
+  readonly placeholder?: string
+  readonly isCode?: boolean
 }
 
 const maxRows = 16

@@ -15,7 +15,7 @@ const loaded = new Map<unknown, unknown>()
 
 export function Lazy<Props>({ load, props }: { load: Load<Props>; props: Props }) {
   const [, redraw] = useState(0)
-  const [failed, setFailed] = useState<Load<Props> | undefined>(undefined)
+  const [failed, setFailed] = useState<Load<Props>>()
   useEffect(() => {
     if (loaded.has(load)) return
     load().then(

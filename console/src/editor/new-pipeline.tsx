@@ -58,8 +58,8 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
   const navigate = useNavigate()
   const [id, setId] = useState(from === undefined ? 'image' : 'copy')
   const [given, setGiven] = useState<Answers>(from === undefined ? {} : { original: from })
-  const [typed, setTyped] = useState<string | undefined>(undefined)
-  const [tried, setTried] = useState<string | undefined>(undefined)
+  const [typed, setTyped] = useState<string>()
+  const [tried, setTried] = useState<string>()
   const form = useRef<HTMLFormElement>(null)
   const { pipelines, place, choices, answers, refusedOf } = useAnswers(application, id, given)
   const { asks, define } = beginnings[id] as Beginning

@@ -19,7 +19,7 @@ export interface PipelineActions {
   /** Whether a part of it waits for a user with the right. */
   readonly isHeld?: boolean
   /** Ids of all pipelines of the application in their order, where this one can be moved among them. */
-  readonly order?: readonly string[] | undefined
+  readonly order?: readonly string[]
   readonly onDeleted?: () => void
 }
 
@@ -124,10 +124,7 @@ function confirmDeletion(application: string, name: string, onDeleted?: () => vo
     // A name that is long or cannot be typed is not asked for.
     ...(name.length <= 60 && showHidden(name) === name && { typed: name.trim() }),
     destructive: true,
-    run: () =>
-      client.DELETE('/pipelines/{application}/{pipelineName}', {
-        params,
-      }),
+    run: () => client.DELETE('/pipelines/{application}/{pipelineName}', { params }),
     refreshes,
     onDone: () => onDeleted?.(),
   })

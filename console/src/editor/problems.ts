@@ -9,7 +9,7 @@ export interface Problem {
   readonly path: Path
   readonly message: string
   /** The stage that it belongs to, as `StageNode.key`. */
-  readonly stage?: string | undefined
+  readonly stage?: string
   /** An error keeps a save back, which can be made anyway. */
   readonly severity: components['schemas']['Finding']['severity']
   /** Said after the user was there. */

@@ -45,7 +45,7 @@ interface SuggestingTextProps {
   readonly onText: (text: string) => void
   readonly onTake: (value: string) => void
   /** Makes it a text of several lines. */
-  readonly rows?: number | undefined
+  readonly rows?: number
   /** Keys that choose nothing. */
   readonly onKey?: (event: KeyboardEvent) => void
   readonly attributes: object
@@ -62,7 +62,7 @@ export function SuggestingText({
 }: SuggestingTextProps) {
   const place = useContext(FieldContext)
   const field = useRef<HTMLInputElement>(null)
-  const [offer, setOffer] = useState<Offer | undefined>(undefined)
+  const [offer, setOffer] = useState<Offer>()
   const id = useId()
   const look = async (wanted: string) => {
     const names =

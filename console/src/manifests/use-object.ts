@@ -58,12 +58,12 @@ export interface ActedObject {
   readonly provider: string
   readonly place: ObjectPlace
   /** The object that manages it, and would take a change back. */
-  readonly owner?: string | undefined
+  readonly owner?: string
   readonly replicas: number | undefined
   /** Undefined where the manifest is not read: neither pause nor resume is offered then. */
-  readonly isPaused?: boolean | undefined
+  readonly isPaused?: boolean
   /** Newest first; undefined where they are not known. */
-  readonly revisions?: readonly Revision[] | undefined
+  readonly revisions?: readonly Revision[]
   /** Load balancers whose traffic it takes, or would; undefined where that is not known. */
   readonly traffic?:
     | { readonly isEnabled: boolean; readonly balancers: readonly string[] }

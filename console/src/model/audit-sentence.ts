@@ -19,7 +19,7 @@ interface Addresses {
 
 export interface AuditName {
   readonly text: string
-  readonly link?: ((to: Addresses) => string) | undefined
+  readonly link?: (to: Addresses) => string
   /** Where the record has its id alone. */
   readonly pipeline?: { readonly application: string; readonly id: string }
 }

@@ -22,7 +22,7 @@ export interface Change {
   readonly kind: 'parameter' | 'image' | 'commit' | 'definition' | 'stage' | 'duration' | 'trigger'
   readonly text: string
   /** The change itself, where a service shows it. */
-  readonly href?: string | undefined
+  readonly href?: string
   /** The one of the definition that made it. */
   readonly revision?: string
 }
@@ -83,12 +83,7 @@ function inputOf(run: Execution) {
   return {
     parameter: parameters ?? {},
     image: imagesOf(run),
-    commit: {
-      Commit: hash?.slice(0, 8),
-      Branch: branch,
-      Tag: tag,
-      Build: build.number,
-    },
+    commit: { Commit: hash?.slice(0, 8), Branch: branch, Tag: tag, Build: build.number },
     start: triggerWord(type) + (user === undefined ? '' : ` by ${user}`),
   }
 }

@@ -153,12 +153,7 @@ function toRules(rule: unknown) {
 
 const toIngress = (kind: string, sourceKey: string) =>
   objectList(
-    shape({
-      kind: () => kind,
-      source: [text, sourceKey],
-      protocol: [protocol, 'type'],
-      ...ports,
-    }),
+    shape({ kind: () => kind, source: [text, sourceKey], protocol: [protocol, 'type'], ...ports }),
   )
 
 const readGroup = shape({
@@ -297,11 +292,7 @@ export function artifactsFor(
     const { type, name = image } = matchArtifact
     if (name !== image || !type?.endsWith('/image')) return []
     return [
-      {
-        id,
-        title: displayName ?? image,
-        artifact: { type, name, version, reference: imageId },
-      },
+      { id, title: displayName ?? image, artifact: { type, name, version, reference: imageId } },
     ]
   })
 }

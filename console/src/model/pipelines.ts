@@ -9,7 +9,7 @@ type Run = Pick<Execution, 'pipelineConfigId' | 'buildTime'> & { readonly status
 
 /** A status is that of the last run, of which `RUNNING` stands for all that have not ended; or `NEVER` or `DISABLED`. */
 type PipelineFilter = { readonly q: string } & {
-  readonly [of in 'status' | 'tag']?: string | undefined
+  readonly [of in 'status' | 'tag']?: string
 }
 
 /** @param runs Newer and older ones of these and other pipelines. */

@@ -39,7 +39,7 @@ interface PictureParts {
   /** Only these of the server groups without traffic are shown, where given. */
   readonly old?: readonly string[]
   /** Server groups of other clusters among them may share the traffic. */
-  readonly all?: readonly ServerGroup[] | undefined
+  readonly all?: readonly ServerGroup[]
 }
 
 /** The present: newest last. */

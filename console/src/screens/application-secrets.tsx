@@ -116,10 +116,7 @@ function setSecret(application: string, secret?: Secret): void {
     run: async ({ name, value, note }) => {
       const params = { path: { application, name: name.trim() } }
       const body = { value, ...(note !== '' && { note }) }
-      const call = client.PUT('/applications/{application}/secrets/{name}', {
-        params,
-        body,
-      })
+      const call = client.PUT('/applications/{application}/secrets/{name}', { params, body })
       const { isMasked } = await call
       if (!isMasked)
         reportWarning(
@@ -139,10 +136,7 @@ function deleteSecret(application: string, { name }: Secret): void {
     destructive: true,
     typed: name,
     note: () => <SecretUses application={application} name={name} />,
-    run: () =>
-      client.DELETE('/applications/{application}/secrets/{name}', {
-        params,
-      }),
+    run: () => client.DELETE('/applications/{application}/secrets/{name}', { params }),
     refreshes,
   })
 }

@@ -98,10 +98,7 @@ function useStored(application: string) {
   const path = { type: 'application', application }
   const notifications = useLive('/notifications/{type}/{application}', { path }, 'slow')
   const record: JsonObject = notifications.body ?? {}
-  const stored: JsonObject = {
-    ...attributes.body?.attributes,
-    notifications: toList(record),
-  }
+  const stored: JsonObject = { ...attributes.body?.attributes, notifications: toList(record) }
   return { attributes, notifications, record, stored }
 }
 
@@ -230,10 +227,7 @@ async function saveAttributes(
 /** @throws {ApiError} */
 async function saveNotifications(application: string, body: JsonObject): Promise<void> {
   const params = { path: { type: 'application', application } }
-  const call = calls.POST('/notifications/{type}/{application}', {
-    params,
-    body,
-  })
+  const call = calls.POST('/notifications/{type}/{application}', { params, body })
   reportWarning(`Notifications of ${application} saved`, await warningsOf(call))
   refreshMatching('/notifications')
 }

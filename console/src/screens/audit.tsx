@@ -244,7 +244,7 @@ async function exportEvents(wanted: Wanted): Promise<void> {
 
 /** Asked for by a click: it reads the whole log. */
 function Verification() {
-  const [expect, setExpect] = useState<string | undefined>(undefined)
+  const [expect, setExpect] = useState<string>()
   const query = expect ? { expect } : {}
   const live = useLive('/audit/verification', expect === undefined ? undefined : { query }, 'open')
   const verify = (event: TargetedSubmitEvent<HTMLFormElement>) => {

@@ -141,10 +141,7 @@ function useOverview(application: string) {
   const { body, error } = useLive(
     '/applications/{application}/clusters',
     { path },
-    {
-      refresh: isChanging ? 'steady' : 'slow',
-      events: 'infrastructure',
-    },
+    { refresh: isChanging ? 'steady' : 'slow', events: 'infrastructure' },
   )
   const clusters = toClusterNames(body ?? {})
   const isLarge = clusters.length > maxWhole

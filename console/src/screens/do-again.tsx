@@ -112,7 +112,7 @@ function OfPlace({ application, type, place, fields }: JobProps) {
   return <Again denied={denied} onSelect={edit} />
 }
 
-function Again(action: { denied: string | undefined; onSelect?: (() => void) | undefined }) {
+function Again(action: { denied: string | undefined; onSelect?: () => void }) {
   return (
     <Button denied={action.denied} onClick={() => action.onSelect?.()}>
       Do again

@@ -184,10 +184,7 @@ async function change({ id }: Pick<Execution, 'id'>, call: Promise<unknown>): Pr
 
 async function restart(execution: Execution, stages: readonly Stage[]): Promise<void> {
   for (const stage of stages) {
-    const options = {
-      params: { path: { id: execution.id, stageId: stage.id } },
-      body: {},
-    } as never
+    const options = { params: { path: { id: execution.id, stageId: stage.id } }, body: {} } as never
     await change(execution, client.PUT('/pipelines/{id}/stages/{stageId}/restart', options))
   }
 }
@@ -201,9 +198,6 @@ export function patchStage(
   const path = { id: execution.id, stageId: stage.id }
   return change(
     execution,
-    client.PATCH('/pipelines/{id}/stages/{stageId}', {
-      params: { path },
-      body,
-    }),
+    client.PATCH('/pipelines/{id}/stages/{stageId}', { params: { path }, body }),
   )
 }

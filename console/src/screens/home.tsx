@@ -196,7 +196,7 @@ function useRuns(starter: string | undefined, onlyWaiting: boolean): Reads {
 
 interface BlockProps<Item> {
   readonly title: string
-  readonly count?: string | undefined
+  readonly count?: string
   readonly actions?: ComponentChildren
   readonly live: Runs
   /** Undefined while they are not known. */

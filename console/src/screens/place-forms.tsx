@@ -109,7 +109,7 @@ interface EditProps {
   /** First part of a new name that leaves it open. */
   readonly application: string | undefined
   /** What is changed; undefined creates one. */
-  readonly stored?: JsonObject | undefined
+  readonly stored?: JsonObject
   /** Fields of an earlier job, which the form has at first. */
   readonly filled?: JsonObject
 }
@@ -150,7 +150,7 @@ interface PlaceMenuProps {
   readonly stored: JsonObject
   /** What happens when it is deleted, and why it may not be. */
   readonly effect: string
-  readonly denied?: string | undefined
+  readonly denied?: string
 }
 
 export function PlaceMenu({ form, application, place, stored, effect, denied }: PlaceMenuProps) {

@@ -134,11 +134,7 @@ export function Jobs(screen: ScreenProps) {
   const live = useLive(
     '/applications/{applicationName}/jobs',
     { path: { applicationName: application }, query: {} },
-    {
-      refresh: 'live',
-      isBusy: (jobs) => jobs.some(isActive),
-      events: 'infrastructure',
-    },
+    { refresh: 'live', isBusy: (jobs) => jobs.some(isActive), events: 'infrastructure' },
   )
   return (
     <>

@@ -95,11 +95,7 @@ function Shown({ project, landscape }: ProjectProps) {
   const navigate = useNavigate()
   const { id, name, email } = project
   const { applications, clusters } = partsOf(project)
-  const target = {
-    application: projectTasks,
-    name,
-    object: objectKey('project', id),
-  }
+  const target = { application: projectTasks, name, object: objectKey('project', id) }
   const remove = () =>
     startAction(target, {
       label: 'Delete',

@@ -29,7 +29,7 @@ interface Subject {
   readonly application: string
   readonly environment?: string
   readonly execution?: string
-  readonly stage?: string | undefined
+  readonly stage?: string
 }
 
 export function openReview(subject: Subject): void {

@@ -165,7 +165,7 @@ function Facts({ execution }: { execution: Execution }) {
 interface Chip {
   readonly text: string
   readonly lead?: VNode
-  readonly href?: string | undefined
+  readonly href?: string
 }
 
 function toChip({ text, lead, href }: Chip, key: number) {

@@ -294,11 +294,7 @@ export function DeleteTab({ application, denied }: TabProps) {
   const pipelines = usePipelines(application).body
   const counted = pipelines === undefined ? 'pipelines' : plural(pipelines.length, 'pipeline')
   const effect = `Removes ${application}, its ${counted} and its permissions. Executions stay until they expire.`
-  const target = {
-    application,
-    name: application,
-    object: objectKey('application', application),
-  }
+  const target = { application, name: application, object: objectKey('application', application) }
   const remove = () =>
     startAction(target, {
       label: 'Delete',

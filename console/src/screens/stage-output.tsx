@@ -29,9 +29,9 @@ interface OutputProps {
   readonly name: string
   readonly isEnded?: boolean
   /** The line in the address. */
-  readonly line?: string | undefined
+  readonly line?: string
   /** Number of the line in view at first. */
-  readonly openAt?: number | undefined
+  readonly openAt?: number
   /** Only the last lines, read once. */
   readonly isTail?: boolean
 }

@@ -181,10 +181,7 @@ function cancel({ id, name }: Task): void {
     action: 'Cancel task',
     dismissal: 'Keep running',
     destructive: true,
-    run: () =>
-      client.PUT('/tasks/{id}/cancel', {
-        params: { path: { id } },
-      } as never),
+    run: () => client.PUT('/tasks/{id}/cancel', { params: { path: { id } } } as never),
     refreshes: 'tasks',
   })
 }

@@ -93,9 +93,7 @@ function addUser(): void {
     values: { username: '', roles: '' },
     fields: { username: { label: 'Name', required: true }, roles: rolesField },
     run: ({ username, roles }) =>
-      client.POST('/auth/users', {
-        body: { username: username.trim(), roles: splitList(roles) },
-      }),
+      client.POST('/auth/users', { body: { username: username.trim(), roles: splitList(roles) } }),
     refreshes,
     next: passwordOf,
   })

@@ -107,10 +107,7 @@ const timeParts = [
     'stageEnabled',
     'Condition',
     'Skips the stage unless this expression is true. ${} may be left out.',
-    {
-      kind: 'text',
-      Input: ConditionInput,
-    },
+    { kind: 'text', Input: ConditionInput },
   ),
   field(
     'restrictExecutionDuringTimeWindow',

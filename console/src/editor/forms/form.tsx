@@ -86,7 +86,7 @@ export interface Way<Id extends string> {
   readonly help?: ComponentChildren
   readonly picture?: VNode
   /** Why it cannot be chosen here. */
-  readonly refused?: string | undefined
+  readonly refused?: string
 }
 
 interface WaysProps<Id extends string> {
