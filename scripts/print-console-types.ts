@@ -44,7 +44,7 @@ export function printConsoleTypes(api: ApiDescription, source: string): string {
   const schemas = new Map(
     Object.entries(components.schemas).map(([name, schema]) => [
       name,
-      `    ${key(name)}: ${toType(schema)}`,
+      `  ${key(name)}: ${toType(schema)}`,
     ]),
   )
   const used = namesIn([source, ...printed].join('\n'), schemas, new Set())
@@ -55,16 +55,14 @@ interface Calls {
 ${printed.join('\n')}
 }
 
-export interface components {
-  schemas: {
+export interface Schemas {
 ${[...schemas].flatMap(([name, text]) => (used.has(name) ? text : [])).join('\n')}
-  }
 }
 `
 }
 
 /** In the shape that openapi-fetch infers from: an operation with its body, what it answers, its query, and its status. */
-const helpers = `type S = components['schemas']
+const helpers = `type S = Schemas
 type Any = Record<string, unknown>
 /** A type for every key would have to admit those of the named fields. */
 type Open<T, MayBeNull = {}> = T & { [K in keyof MayBeNull]?: MayBeNull[K] | null } & Any
@@ -96,7 +94,7 @@ function namesIn(
   schemas: ReadonlyMap<string, string>,
   found: Set<string>,
 ): ReadonlySet<string> {
-  for (const [, name = ''] of text.matchAll(/(?:[Ss]chemas(?:'\])?|\bS)\['(\w+)'\]/g)) {
+  for (const [, name = ''] of text.matchAll(/\bS(?:chemas)?\['(\w+)'\]/g)) {
     const schema = schemas.get(name)
     if (schema === undefined || found.has(name)) continue
     found.add(name)

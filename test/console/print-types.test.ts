@@ -79,7 +79,7 @@ test('operations, schemas and fields that the console does not name are left out
   assert.doesNotMatch(text, /'\/c': \{/)
   assert.match(text, /A: \{ b\?: S\['B'\] \}/)
   assert.deepEqual(
-    [...text.matchAll(/^ {4}(\w): /gm)].map(([, name]) => name),
+    [...text.matchAll(/^ {2}(\w): /gm)].map(([, name]) => name),
     ['A', 'B'],
   )
 })

@@ -10,9 +10,9 @@ import { apiPath } from '../address.ts'
 import { parseExactly } from '../model/exact-json.ts'
 import { noteServerTime } from '../model/time.ts'
 import { isReachable, loginEnded } from './login-state.ts'
-import type { components, paths } from './schema.d.ts'
+import type { paths } from './schema.d.ts'
 
-export type Schemas = components['schemas']
+export type { Schemas } from './schema.d.ts'
 
 /** Sent with every call, so that limits and logs tell the console from other clients. */
 export const headers = {

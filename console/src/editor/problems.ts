@@ -1,7 +1,7 @@
 /** What is wrong with a draft: findings of the server, and what a form needs before there is a definition at all. */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import type { components } from '../api/schema.d.ts'
+import type { Schemas } from '../api/schema.d.ts'
 import { type Path, valueAt } from './json-path.ts'
 import { toNodes } from './stages.ts'
 
@@ -11,7 +11,7 @@ export interface Problem {
   /** The stage that it belongs to, as `StageNode.key`. */
   readonly stage?: string
   /** An error keeps a save back, which can be made anyway. */
-  readonly severity: components['schemas']['Finding']['severity']
+  readonly severity: Schemas['Finding']['severity']
   /** Said after the user was there. */
   readonly isMissing?: boolean
 }
@@ -25,7 +25,7 @@ export const nameMissing = 'Enter a name.'
 
 /** @param definition What the server has checked. */
 export function toProblem(
-  { place, message, severity }: components['schemas']['Finding'],
+  { place, message, severity }: Schemas['Finding'],
   definition: JsonObject,
 ): AnchoredProblem {
   const path = parsePath(place)

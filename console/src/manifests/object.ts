@@ -11,11 +11,11 @@ import {
   scalarOf,
   textsOf,
 } from '@fairlead/base/json/values.ts'
-import type { components } from '../api/schema.d.ts'
+import type { Schemas } from '../api/schema.d.ts'
 import type { Status } from '../model/execution.ts'
 
 /** An object as `GET /manifests/{account}/{location}/{name}` has it. */
-export type ManifestView = components['schemas']['Manifest']
+export type ManifestView = Schemas['Manifest']
 
 export interface ObjectPlace {
   readonly account: string

@@ -1,5 +1,5 @@
 /** A record of the audit log as a sentence, with what its names lead to. */
-import type { components } from '../api/schema.d.ts'
+import type { Schemas } from '../api/schema.d.ts'
 import { shortId } from './execution.ts'
 import { toWords } from './names.ts'
 
@@ -26,8 +26,7 @@ export interface AuditName {
 
 type AuditPart = string | AuditName
 
-type AuditRecord = Pick<components['schemas']['AuditEvent'], 'at'> &
-  Partial<components['schemas']['AuditEvent']>
+type AuditRecord = Pick<Schemas['AuditEvent'], 'at'> & Partial<Schemas['AuditEvent']>
 
 /** Phrases by operation, verb first; the first that fits. Names in braces are values of the record. */
 const phrases = Object.entries({

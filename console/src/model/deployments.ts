@@ -3,14 +3,13 @@
 import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { meansSame } from '@fairlead/model/environments/order.ts'
 import { runningOf, toGroup } from '@fairlead/model/environments/running.ts'
-import type { components } from '../api/schema.d.ts'
+import type { Schemas } from '../api/schema.d.ts'
 import { isKind } from '../manifests/object.ts'
 import { splitList } from './names.ts'
 import type { Environments } from './run-deployments.ts'
 import { accountOf, clusterOf, type ServerGroup } from './server-groups.ts'
 import { accountIn } from './stage-output.ts'
 
-type Schemas = components['schemas']
 export type Pipeline = Schemas['Pipeline']
 
 /** What an environment runs of an application. */

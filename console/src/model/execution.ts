@@ -3,11 +3,9 @@
 import { type Cause, toCause } from '@fairlead/base/causes/cause.ts'
 import { objectList, shape } from '@fairlead/base/json/shape.ts'
 import { scalarOf, textsOf } from '@fairlead/base/json/values.ts'
-import type { components } from '../api/schema.d.ts'
+import type { Schemas } from '../api/schema.d.ts'
 import { toReason } from './names.ts'
 import { levelsOf, linksOf } from './stage-links.ts'
-
-type Schemas = components['schemas']
 
 export type Execution = Schemas['Execution']
 export type Stage = Schemas['Stage']

@@ -12,11 +12,9 @@ import {
   textsOf,
 } from '@fairlead/base/json/values.ts'
 import { imagesIn } from '@fairlead/model/environments/images.ts'
-import type { components } from '../api/schema.d.ts'
+import type { Schemas } from '../api/schema.d.ts'
 import { targetsOf } from './deployments.ts'
 import { accountIn } from './stage-output.ts'
-
-type Schemas = components['schemas']
 
 /** What identifies an object of a cloud provider. */
 export type Place = Readonly<Record<'provider' | 'account' | 'region' | 'name', string>>

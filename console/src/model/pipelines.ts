@@ -1,10 +1,10 @@
 /** Pipelines: filters of a list of them, and their triggers in words. */
 
 import { type JsonObject, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
-import type { components } from '../api/schema.d.ts'
+import type { Schemas } from '../api/schema.d.ts'
 import { type Execution, isComplete, newestFirst } from './execution.ts'
 
-export type Pipeline = components['schemas']['Pipeline']
+export type Pipeline = Schemas['Pipeline']
 type Run = Pick<Execution, 'pipelineConfigId' | 'buildTime'> & { readonly status: string }
 
 /** A status is that of the last run, of which `RUNNING` stands for all that have not ended; or `NEVER` or `DISABLED`. */

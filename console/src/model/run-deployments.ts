@@ -2,16 +2,14 @@
 
 import { scalarOf } from '@fairlead/base/json/values.ts'
 import { imageOfStage, imagesIn } from '@fairlead/model/environments/images.ts'
-import type { components } from '../api/schema.d.ts'
+import type { Schemas } from '../api/schema.d.ts'
 import type { Execution } from './execution.ts'
 import { accountIn } from './stage-output.ts'
 
 /** The environment of each account: its field, else its name. */
 export type Environments = ReadonlyMap<string, string>
 
-export function toEnvironments(
-  accounts: readonly components['schemas']['Account'][],
-): Environments {
+export function toEnvironments(accounts: readonly Schemas['Account'][]): Environments {
   return new Map(
     accounts.map((account) => [account.name, scalarOf(account['environment']) ?? account.name]),
   )

@@ -2,12 +2,11 @@
 
 import { asGiven, objectList, or, shape } from '@fairlead/base/json/shape.ts'
 import { numberOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
-import type { components } from '../api/schema.d.ts'
+import type { Schemas } from '../api/schema.d.ts'
 import { isFullName } from '../manifests/object.ts'
 import { instanceStatus, type Status } from './execution.ts'
 import { toWords } from './names.ts'
 
-type Schemas = components['schemas']
 export type ServerGroup = Schemas['ServerGroup']
 export type Instance = Schemas['Instance']
 
