@@ -13,7 +13,8 @@ const images = [
 ]
 
 export interface StubbedCluster {
-  /** Jobs of the tasks that the console has submitted. */
+  /** Jobs of the tasks that the console has submitted, and of those whose end it has read. */
+  readonly submitted: Json[]
   readonly jobs: Json[]
   /** Bodies of the plans that it has asked for. */
   readonly plans: Json[]
@@ -24,16 +25,23 @@ export interface StubbedCluster {
   isAway: boolean
   /** Whether the run has failed, which otherwise goes on. */
   hasFailed: boolean
+  /** Whether managers are listed. */
+  hasManagers: boolean
+  /** Further clusters, before the others. */
+  more: number
 }
 
 export async function stubCluster(page: Page): Promise<StubbedCluster> {
   const cluster: StubbedCluster = {
+    submitted: [],
     jobs: [],
     plans: [],
     isRolledOut: false,
     isPaused: false,
     isAway: false,
     hasFailed: false,
+    hasManagers: true,
+    more: 0,
   }
   await page.route(
     (url) => !url.pathname.startsWith('/console'),
@@ -69,6 +77,7 @@ function answerTo(cluster: StubbedCluster, route: Route): Fulfilment | undefined
   }
   if (/^\/instances\/k8s\/.+\/console$/.test(path)) return { json: logs(searchParams) }
   if (/^\/tasks\/\w+$/.test(path)) {
+    cluster.jobs.push(...cluster.submitted.splice(0))
     return {
       json: {
         id: path.slice(7),
@@ -91,8 +100,8 @@ function found(json: unknown): Fulfilment {
 
 function answerPost(cluster: StubbedCluster, path: string, body: Json): Fulfilment | undefined {
   if (path === '/applications/shop/tasks') {
-    cluster.jobs.push(...(body['job'] as Json[]))
-    return { json: { ref: `/tasks/T${cluster.jobs.length}` } }
+    cluster.submitted.push(...(body['job'] as Json[]))
+    return { json: { ref: `/tasks/T${cluster.submitted.length}` } }
   }
   if (path.endsWith('/tasks/judge')) return { json: { objections: [] } }
   if (path !== '/manifests/plan') return undefined
@@ -159,7 +168,7 @@ function reads(cluster: StubbedCluster): Readonly<Record<string, unknown>> {
     '/applications/shop': { name: 'shop', attributes: { name: 'shop', email: 'ops@example.org' } },
     '/applications/shop/clusters': { k8s: ['deployment web', 'statefulSet db', 'job migrate'] },
     '/applications/shop/serverGroups': serverGroups(cluster),
-    '/applications/shop/serverGroupManagers': [manager()],
+    '/applications/shop/serverGroupManagers': cluster.hasManagers ? [manager()] : [],
     '/applications/shop/loadBalancers': [service(cluster)],
     '/applications/shop/rawResources': Object.keys(manifests(cluster)).map((name) => ({
       ...place(name),
@@ -231,7 +240,7 @@ function group(name: string, cluster: string, more: Json, pods: readonly Json[])
   }
 }
 
-function serverGroups({ isRolledOut }: StubbedCluster): readonly Json[] {
+function serverGroups({ isRolledOut, more }: StubbedCluster): readonly Json[] {
   const ofWeb = (revision: number, pods: readonly Json[]) =>
     group(
       `replicaSet web-${revision}`,
@@ -258,6 +267,7 @@ function serverGroups({ isRolledOut }: StubbedCluster): readonly Json[] {
       { buildInfo: { images: ['postgres:17'] }, createdTime: 1.7e12 },
       [pod('db-0')],
     ),
+    ...Array.from({ length: more }, (_, at) => group(`cronJob a${at}`, `cronJob a${at}`, {}, [])),
     group('job migrate', 'job migrate', { buildInfo: { images: ['migrate:1'] } }, [
       pod('migrate-x', 'Failed'),
     ]),

@@ -38,13 +38,12 @@ interface ClusterRowsProps {
 }
 
 export function ClusterRows({ cluster, application, isAlone }: ClusterRowsProps) {
-  const live = useLive(
+  const { body } = useLive(
     '/applications/{application}/serverGroupManagers',
     { path: { application } },
     { events: 'infrastructure' },
   )
-  const { body = [] } = live
-  const managers = isAlone ? [] : body.filter((manager) => isOf(manager, cluster))
+  const managers = isAlone ? [] : managersOf(cluster, body)
   const others = cluster.groups.filter(
     (group) => !managers.some((manager) => isManagedBy(group, placeIn(manager))),
   )
@@ -67,15 +66,31 @@ export function ClusterRows({ cluster, application, isAlone }: ClusterRowsProps)
   )
 }
 
+type Manager = Schemas['ServerGroupManager']
+
+/** With those that only server groups name: whichever is read first, a server group stays in its place. */
+function managersOf(cluster: Cluster, listed: readonly Manager[] = []): readonly Manager[] {
+  const named = cluster.groups.flatMap(({ region, serverGroupManagers, cloudProvider }) =>
+    (serverGroupManagers ?? []).map(({ name }) => ({
+      account: cluster.account,
+      region,
+      name: toFullName('deployment', String(name)),
+      cloudProvider,
+    })),
+  )
+  const all = [...named, ...listed.filter((manager) => isOf(manager, cluster))]
+  return [...new Map(all.map((manager) => [keyOfObject(placeIn(manager)), manager])).values()]
+}
+
 /** What is not in any group yet has no cluster but its own name. */
-function isOf(manager: Schemas['ServerGroupManager'], { account, name, groups }: Cluster): boolean {
+function isOf(manager: Manager, { account, name, groups }: Cluster): boolean {
   const place = placeIn(manager)
   const isNamed = (manager.moniker?.cluster ?? manager.name) === name
   return place.account === account && (isNamed || groups.some((group) => isManagedBy(group, place)))
 }
 
 type ManagerProps = Pick<ClusterRowsProps, 'cluster' | 'application'> & {
-  readonly manager: Schemas['ServerGroupManager']
+  readonly manager: Manager
 }
 
 /** A manager, its revisions in use, and a link to the others. */
