@@ -92,16 +92,16 @@ const sources: Partial<Record<ChoicesSource, Source>> = {
   },
 }
 
-function applicationOf({ holder, application }: Place): string {
+function applicationOf({ holder, application }: Place) {
   return scalarOf(holder['application']) ?? application
 }
 
-function isNarrow(account: unknown, { holder }: Place): boolean {
+function isNarrow(account: unknown, { holder }: Place) {
   const wanted = scalarOf(holder['credentials']) ?? scalarOf(holder['account'])
   return wanted === undefined || wanted === '' || wanted.includes('$') || wanted === account
 }
 
-function narrow(list: readonly Item[], place: Place, key: 'name' | 'account'): readonly Item[] {
+function narrow(list: readonly Item[], place: Place, key: 'name' | 'account') {
   return list.filter((item) => isNarrow(item[key], place))
 }
 

@@ -82,7 +82,7 @@ function FormDialogView({ closeModal, dismissModal, ...dialog }: DialogProps) {
   )
 }
 
-function isSet(value: unknown): boolean {
+function isSet(value: unknown) {
   return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== ''
 }
 

@@ -38,7 +38,7 @@ export function Fields({ fields, ...props }: FieldsProps) {
   )
 }
 
-function firstFields(fields: readonly Field[], value: JsonObject): ReadonlySet<string> {
+function firstFields(fields: readonly Field[], value: JsonObject) {
   const isNeeded = (field: Field) => field.required || value[keyOf(field, value)] !== undefined
   const needed = fields.filter(isNeeded)
   const others = fields
@@ -48,7 +48,7 @@ function firstFields(fields: readonly Field[], value: JsonObject): ReadonlySet<s
 }
 
 /** The first of its names that is set. */
-function keyOf({ name, otherNames = [] }: Field, value: JsonObject): string {
+function keyOf({ name, otherNames = [] }: Field, value: JsonObject) {
   return [name, ...otherNames].find((key) => value[key] !== undefined) ?? name
 }
 

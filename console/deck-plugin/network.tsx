@@ -58,7 +58,7 @@ const counted = {
   Starting: 'starting',
 } as const
 
-function countStates(instances: readonly JsonObject[]): JsonObject {
+function countStates(instances: readonly JsonObject[]) {
   const counts: Record<string, number> = {
     up: 0,
     down: 0,
@@ -312,7 +312,7 @@ const readRules = objectList(
 )
 
 /** What is read, as it is written. */
-function toRules({ name, accountName, region, description, inboundRules }: JsonObject): JsonObject {
+function toRules({ name, accountName, region, description, inboundRules }: JsonObject) {
   const rules = readRules(inboundRules).flatMap((rule) =>
     rule.portRanges.map((ports) => ({ rule, type: rule.protocol, ...ports })),
   )
@@ -378,7 +378,7 @@ export function SecurityGroupDetails({
   )
 }
 
-function describeRule(rule: ReturnType<typeof readRules>[number]): string {
+function describeRule(rule: ReturnType<typeof readRules>[number]) {
   const source = rule.range ?? String(rule.securityGroup?.name)
   const ports = rule.portRanges.map(({ startPort, endPort }) =>
     startPort === endPort ? String(startPort) : `${String(startPort)}–${String(endPort)}`,

@@ -57,7 +57,7 @@ function toStageType({ type, description, fields }: StageDescription): StageType
   }
 }
 
-function accountsOf({ credentials, account }: JsonObject): string[] {
+function accountsOf({ credentials, account }: JsonObject) {
   return [credentials, account].flatMap((name) => scalarOf(name) ?? []).slice(0, 1)
 }
 

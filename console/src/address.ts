@@ -29,7 +29,7 @@ export function formatQuery(query: Query): string {
 }
 
 /** The gateway refuses other names in paths, also encoded ones. @see `PATH_REFUSED` */
-function isPathPart(name: string): boolean {
+function isPathPart(name: string) {
   return name.length <= 200 && !/[/\\%;]|^\.*$/.test(name)
 }
 
@@ -39,7 +39,7 @@ export function useNavigate(): (address: string, replaces?: boolean) => void {
 }
 
 /** A screen of one application. */
-function own(application: string, parts: readonly string[], query?: Query): string {
+function own(application: string, parts: readonly string[], query?: Query) {
   return address(['applications', application, ...parts], query)
 }
 

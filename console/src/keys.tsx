@@ -107,7 +107,7 @@ export function useKeys(): void {
 }
 
 /** Pipelines and tasks are those of the application in view, else of the one that was opened last. */
-function addressOf(key: string): string | undefined {
+function addressOf(key: string) {
   const place = places.find(({ goKey }) => goKey === key)
   if (place !== undefined) return basePath + place.path
   const screen = { p: to.pipelines, t: to.tasks }[key]
@@ -169,14 +169,14 @@ function nextInRow(
     : items[items.indexOf(target) + step]
 }
 
-function targetOf(row: HTMLElement): HTMLElement | undefined {
+function targetOf(row: HTMLElement) {
   const found = targetSelectors.flatMap(
     (selector) => row.querySelector<HTMLElement>(selector) ?? [],
   )
   return found.find(({ tabIndex }) => tabIndex >= 0)
 }
 
-function pressInRow(key: string, row: HTMLElement, target: HTMLElement): boolean {
+function pressInRow(key: string, row: HTMLElement, target: HTMLElement) {
   const letter = CSS.escape(key)
   const selector = key === '.' ? '.menu > button' : `[data-key="${letter}"]`
   const isLink = key === ' ' && target instanceof HTMLAnchorElement

@@ -75,7 +75,7 @@ export function useHeldPlace() {
   return shown.current
 }
 
-async function goBy(steps: number): Promise<void> {
+async function goBy(steps: number) {
   if (steps === 0) return
   const { promise, resolve } = Promise.withResolvers<void>()
   addEventListener('popstate', () => resolve(), { once: true })
@@ -85,7 +85,7 @@ async function goBy(steps: number): Promise<void> {
 }
 
 /** Where the browser tells it: the number of the present entry of the history. */
-function historyPosition(): number | undefined {
+function historyPosition() {
   return (globalThis as { navigation?: { currentEntry?: { index: number } } }).navigation
     ?.currentEntry?.index
 }

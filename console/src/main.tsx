@@ -40,7 +40,7 @@ function CurrentScreen() {
 }
 
 /** A screen begins at its top, with the focus where its content begins and without the dialog of another; the way back keeps the place. */
-function useNewPage(path: string): void {
+function useNewPage(path: string) {
   const last = useRef(path)
   const { wasPush } = useLocation() as { wasPush?: boolean }
   useLayoutEffect(() => {

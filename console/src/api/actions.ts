@@ -82,7 +82,7 @@ export async function previewChange(change: Change): Promise<readonly string[]> 
 }
 
 /** @returns why it failed */
-async function follow(id: string, application: string): Promise<string | undefined> {
+async function follow(id: string, application: string) {
   const failure = await failureAtEnd(id).catch((error: Error) => error.message)
   refreshMatching(application)
   if (failure === undefined) dismiss(id)
@@ -94,7 +94,7 @@ async function follow(id: string, application: string): Promise<string | undefin
 }
 
 /** Reads that fail for a while say nothing about the task. @throws {ApiError} 403, 404 */
-async function failureAtEnd(id: string): Promise<string | undefined> {
+async function failureAtEnd(id: string) {
   for (let pauseMs = pollMs; ; pauseMs = Math.min(longestPollMs, pauseMs * 1.05)) {
     const task = await client
       .GET('/tasks/{id}', { params: { path: { id } } })

@@ -101,11 +101,11 @@ export async function readAgain(url: string, etag: string | undefined, longestMs
   return { response, text }
 }
 
-function unreachable(): ApiError {
+function unreachable() {
   return new ApiError({ status: 0, message: 'Fairlead does not answer.' })
 }
 
-async function callApi(...call: Parameters<typeof fetch>): Promise<Response> {
+async function callApi(...call: Parameters<typeof fetch>) {
   const response = await fetch(...call).catch((cause: unknown) => {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
     isReachable.value = false
@@ -133,7 +133,7 @@ export async function warningsOf(call: Promise<Outcome<unknown>>): Promise<strin
   return warnings || undefined
 }
 
-async function checkAnswer<Body>(call: Promise<Outcome<Body>>): Promise<Outcome<Body>> {
+async function checkAnswer<Body>(call: Promise<Outcome<Body>>) {
   const outcome = await call
   if (outcome.response.ok) return outcome
   throw toApiError(

@@ -113,7 +113,7 @@ export function useLive<Path extends ReadPath>(
   return resource
 }
 
-function eventsOf(part: Part, parameters: unknown): Events {
+function eventsOf(part: Part, parameters: unknown) {
   const { path } = (parameters ?? {}) as { readonly path?: Readonly<Record<string, string>> }
   return applicationEvents(path?.['application'] ?? path?.['applicationName'] ?? '', part)
 }
@@ -135,7 +135,7 @@ let flushing: ReturnType<typeof setTimeout> | undefined
 let lastFlushMs = 0
 
 /** At once where nothing was shown yet. Without a resource: what the page shows has changed, though no answer has. */
-function showSoon(resource?: Resource<unknown>): void {
+function showSoon(resource?: Resource<unknown>) {
   if (resource !== undefined) changed.add(resource)
   const isFirst = resource?.isBlank() === true
   if (flushing !== undefined && !isFirst) return
@@ -143,7 +143,7 @@ function showSoon(resource?: Resource<unknown>): void {
   flushing = setTimeout(flush, isFirst ? 0 : Math.max(0, lastFlushMs + batchMs - performance.now()))
 }
 
-function flush(): void {
+function flush() {
   flushing = undefined
   lastFlushMs = performance.now()
   batch(() => {
@@ -377,7 +377,7 @@ class Resource<Body> implements Live<Body> {
 }
 
 /** 2, 4, 8 … 60 s with jitter, or 15 s where no server answers, unless the server says when. */
-function waitAfter({ status, retryAfterMs }: ApiError, failures: number): number {
+function waitAfter({ status, retryAfterMs }: ApiError, failures: number) {
   return (
     retryAfterMs ??
     Math.min(status === 0 ? 15_000 : 60_000, 1000 * 2 ** failures) * (0.9 + Math.random() / 5)
@@ -385,7 +385,7 @@ function waitAfter({ status, retryAfterMs }: ApiError, failures: number): number
 }
 
 /** Once the server answers again, reads that did not reach it wait no longer. */
-function retryUnreached(): void {
+function retryUnreached() {
   for (const resource of resources.values()) resource.retry()
 }
 

@@ -102,7 +102,7 @@ function ask(place: OutputPlace, part: { offset: number } | { find: string }) {
 }
 
 /** The service counts lines at the end of the output alone: numbers are right once the text reaches that. */
-function useFirstLine(place: OutputPlace, output: Output | undefined, isCounted: boolean): number {
+function useFirstLine(place: OutputPlace, output: Output | undefined, isCounted: boolean) {
   const { body: end } = useLive(
     path,
     isCounted ? parametersOf(place, { tail: 0 }) : undefined,
@@ -123,17 +123,17 @@ function useFirstLine(place: OutputPlace, output: Output | undefined, isCounted:
 function toOutput(
   { output, offset = 0, nextOffset, line = 1 }: Schemas['ConsoleOutput'],
   { container }: OutputPlace,
-): Output {
+) {
   const text = toText(output, container)
   return { text, startByte: offset, firstLine: line, nextByte: nextOffset, hasEarlier: offset > 0 }
 }
 
 /** A part that begins anywhere begins within a line. */
-function fromWholeLine(part: Output): Output {
+function fromWholeLine(part: Output) {
   return part.startByte === 0 ? part : fromLineAfter(part, 0)
 }
 
-function limited(output: Output): Output {
+function limited(output: Output) {
   const { length } = output.text
   return length <= maxCharacters
     ? output
@@ -141,7 +141,7 @@ function limited(output: Output): Output {
 }
 
 /** @param at In characters */
-function fromLineAfter(output: Output, at: number): Output {
+function fromLineAfter(output: Output, at: number) {
   const begin = output.text.indexOf('\n', at) + 1
   const dropped = output.text.slice(0, begin)
   return {
@@ -152,7 +152,7 @@ function fromLineAfter(output: Output, at: number): Output {
   }
 }
 
-function withEarlier(present: Output, { text: part, startByte, nextByte = 0 }: Output): Output {
+function withEarlier(present: Output, { text: part, startByte, nextByte = 0 }: Output) {
   const bytes = present.startByte - startByte
   if (bytes <= 0 || nextByte < present.startByte) return { ...present, hasEarlier: false }
   const before = toTextOfBytes(part, bytes)
@@ -167,7 +167,7 @@ function withEarlier(present: Output, { text: part, startByte, nextByte = 0 }: O
   }
 }
 
-function linesIn(text: string): number {
+function linesIn(text: string) {
   return text.split('\n').length - 1
 }
 

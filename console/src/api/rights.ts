@@ -108,7 +108,7 @@ export function useRefusal({ status, message }: ApiError): string | undefined {
     : denialOf(operation === undefined ? undefined : { operation, application }, need, owner)
 }
 
-function useOwner(application: string | undefined): string {
+function useOwner(application: string | undefined) {
   const email = useAttributes(application).body?.attributes.email
   return email ? `${email}, the owner` : 'an owner'
 }
@@ -121,7 +121,7 @@ const verbs: Readonly<Record<string, string>> = {
 }
 
 /** @param need Such as "EXECUTE on the application web". */
-function denialOf(question: RightQuestion | undefined, need: string, owner: string): string {
+function denialOf(question: RightQuestion | undefined, need: string, owner: string) {
   const { operation = '', application } = question ?? {}
   const verb = application === undefined ? undefined : verbs[operation]
   const what = verb === undefined ? 'do this' : `${verb} ${application}`

@@ -40,7 +40,7 @@ function readUser(): Promise<CurrentUser | undefined> {
 }
 
 /** Another user gets a page of their own. */
-function take(current: CurrentUser): boolean {
+function take(current: CurrentUser) {
   const isSame = user.value === undefined || user.value.username === current.username
   if (isSame) user.value = current
   else location.reload()

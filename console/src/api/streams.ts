@@ -249,7 +249,7 @@ interface StreamEnd {
 }
 
 /** A stream that was refused because the login has ended begins again after the next one. */
-function untilLoggedIn(): Promise<void> {
+function untilLoggedIn() {
   const { promise, resolve } = Promise.withResolvers<void>()
   const stop = effect(() => {
     if (!loginEnded.value) resolve()
@@ -283,7 +283,7 @@ async function inFreeSlot<Result>(busy: Result, run: () => Promise<Result>): Pro
 async function readEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   onEvent: (event: ReturnType<typeof parseEvent>) => void,
-): Promise<void> {
+) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let silentMs: number | undefined
   let silence: ReturnType<typeof setTimeout> | undefined

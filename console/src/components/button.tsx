@@ -23,7 +23,7 @@ interface ButtonProps extends Attributes, Look {
   readonly children: ComponentChildren
 }
 
-function styleOf({ kind, small }: Look): string {
+function styleOf({ kind, small }: Look) {
   return ['button', kind && `is-${kind}`, small && 'small'].filter(Boolean).join(' ')
 }
 

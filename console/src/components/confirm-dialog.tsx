@@ -117,7 +117,7 @@ function ConfirmDialog<Values extends JsonObject, Answer>(question: Question<Val
 }
 
 /** Whether the operators of the account want destructive actions to be confirmed by name. */
-function useChallenge(account: string | undefined): boolean {
+function useChallenge(account: string | undefined) {
   const { body } = useLive(
     '/credentials',
     account === undefined ? undefined : { query: {} },
@@ -130,7 +130,7 @@ function useChallenge(account: string | undefined): boolean {
 const previewDelayMs = 250
 
 /** What the change would be refused for. Where that is unknown there are none: the engine decides when it runs. */
-function useObjections(change: Change | undefined): readonly string[] {
+function useObjections(change: Change | undefined) {
   const [objections, setObjections] = useState<readonly string[]>([])
   const pauseMs = useRef(0)
   useEffect(() => {

@@ -155,7 +155,7 @@ function tracksOf<Item>(columns: readonly Column<Item>[]) {
   }
 }
 
-function styleOf<Item>({ align, hideBelow, grow }: Column<Item>): string {
+function styleOf<Item>({ align, hideBelow, grow }: Column<Item>) {
   return [align === 'end' && 'end', hideBelow !== undefined && `hide-${hideBelow}`, grow && 'grow']
     .filter(Boolean)
     .join(' ')

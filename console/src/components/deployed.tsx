@@ -199,7 +199,7 @@ export function DeployedCell({ application, deployed, earlier, target }: CellPro
 }
 
 /** One server group, else the application in its accounts. */
-function hrefOf(application: string, [group, ...others]: readonly ServerGroup[]): string {
+function hrefOf(application: string, [group, ...others]: readonly ServerGroup[]) {
   if (group === undefined) return to.application(application)
   return others.length === 0
     ? to.serverGroup(application, groupPlace(group))

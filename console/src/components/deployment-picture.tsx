@@ -184,7 +184,7 @@ function Bands({ pictures }: { pictures: readonly PictureGroup[] }) {
   )
 }
 
-function bandPath(from: number, to: number, width: number): string {
+function bandPath(from: number, to: number, width: number) {
   const half = bandHeight / 2
   const side = (top: number, bottom: number) =>
     `C${top} ${half} ${bottom} ${half} ${bottom} ${bandHeight}`

@@ -102,7 +102,7 @@ export function Dialog({
 }
 
 /** Ctrl Enter sends the form of the dialog from wherever the focus is, also from a field of several lines. */
-function submitByKey(event: KeyboardEvent): void {
+function submitByKey(event: KeyboardEvent) {
   const form = (event.currentTarget as HTMLElement).querySelector('form')
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || form === null) return
   event.preventDefault()

@@ -210,7 +210,7 @@ function useGraphView(
   return { layout, box, seen, zoom, setZoom, wholeZoom, drawn }
 }
 
-function clamp(least: number, wanted: number, most: number): number {
+function clamp(least: number, wanted: number, most: number) {
   return Math.round(Math.max(least, Math.min(most, wanted)))
 }
 
@@ -245,7 +245,7 @@ function useHome(
   layout: GraphPlaces,
   drawn: number,
   home: string | undefined,
-): void {
+) {
   const before = useRef<
     { readonly home: string; readonly x: number; readonly y: number } | undefined
   >(undefined)
@@ -270,7 +270,7 @@ function useHome(
 function isInView(
   { x, y }: { readonly x: number; readonly y: number },
   { seen, drawn, layout }: GraphView,
-): boolean {
+) {
   const isNear = (from: number, size: number, start: number, length: number) =>
     (from + size) * drawn > start - marginPx && from * drawn < start + length + marginPx
   return (
@@ -305,7 +305,7 @@ function followKey<Line extends Edge>(
   event: KeyboardEvent,
   props: GraphProps<Line>,
   view: GraphView,
-): string | undefined {
+) {
   const { key, target } = event
   const node = (target as HTMLElement).closest<HTMLElement>('.node')
   const current = node?.dataset['place']
@@ -425,7 +425,7 @@ function Strip({ items, view }: { items: readonly GraphItem[]; view: GraphView }
   )
 }
 
-function zoomed(zoom: number, by: 1 | -1): number {
+function zoomed(zoom: number, by: 1 | -1) {
   const step = (by === 1 ? Math.floor(zoom * 4) : Math.ceil(zoom * 4)) + by
   return Math.max(leastZoom, Math.min(mostZoom, step / 4))
 }

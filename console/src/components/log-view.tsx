@@ -100,7 +100,7 @@ export function LogView(props: LogViewProps) {
   )
 }
 
-function pressKey(event: KeyboardEvent, keys: Readonly<Record<string, () => void>>): void {
+function pressKey(event: KeyboardEvent, keys: Readonly<Record<string, () => void>>) {
   const press = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key]
   if (press === undefined) return
   event.preventDefault()
@@ -198,7 +198,7 @@ function useFollowing(
 }
 
 /** Keeps what the reader sees in its place when lines come before it. Browsers do that themselves, but not at the very top. */
-function usePlace(box: Box, startByte: number, isWanted: boolean): void {
+function usePlace(box: Box, startByte: number, isWanted: boolean) {
   const before = useRef(startByte)
   const top = box.current?.scrollTop ?? 0
   useLayoutEffect(() => {

@@ -95,7 +95,7 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
 }
 
 /** Letters that the row of the menu passes on. */
-function useLetters(button: RefObject<HTMLElement | null>, items: readonly MenuItem[]): void {
+function useLetters(button: RefObject<HTMLElement | null>, items: readonly MenuItem[]) {
   const navigate = useNavigate()
   useEffect(() => {
     const onLetter = (event: Event) => {
@@ -135,7 +135,7 @@ function useOpenList(
 }
 
 /** @returns whether the key moves it */
-function moveFocus(list: HTMLElement | null, key: string): boolean {
+function moveFocus(list: HTMLElement | null, key: string) {
   const all = [...(list?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])]
   const at = all.indexOf(document.activeElement as HTMLElement)
   const target = {

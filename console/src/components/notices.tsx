@@ -32,7 +32,7 @@ export function reportWarning(what: string, warning: string | undefined): void {
   replace(what, warning === undefined ? undefined : { what, warning })
 }
 
-function replace(what: string, notice?: Notice): void {
+function replace(what: string, notice?: Notice) {
   const others = notices.peek().filter((one) => one.what !== what)
   notices.value = notice === undefined ? others : [...others, notice].slice(-3)
 }

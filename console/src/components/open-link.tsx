@@ -43,7 +43,7 @@ export function ApplicationOpenLinks({
 }
 
 /** Where it serves HTTP. Addresses of providers count; else its listeners do. */
-function addressesOf(balancer: Balancer): readonly string[] {
+function addressesOf(balancer: Balancer) {
   const listeners = objectsOf(balancer['listeners']).map(
     ({ host, externalProtocol, externalPort }) => {
       return `${scalarOf(externalProtocol)?.toLowerCase()}://${hostFrom(scalarOf(host) ?? '')}:${scalarOf(externalPort)}/`
@@ -60,7 +60,7 @@ function addressesOf(balancer: Balancer): readonly string[] {
 const loopback = /^(localhost|\[?::1\]?|127\..*)$/
 
 /** The console's own host stands for every interface. A loopback address is that of the reader's machine only. */
-function hostFrom(host: string): string {
+function hostFrom(host: string) {
   if (['', '0.0.0.0', '::'].includes(host)) return location.hostname
   if (loopback.test(host)) return loopback.test(location.hostname) ? location.hostname : ''
   return host.includes(':') ? `[${host}]` : host

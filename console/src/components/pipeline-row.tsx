@@ -138,7 +138,7 @@ export const RunStrip = kept(
   },
 )
 
-function move(event: KeyboardEvent): void {
+function move(event: KeyboardEvent) {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
   if (step === undefined) return
   event.preventDefault()

@@ -101,14 +101,14 @@ function lengthOf({ status, startTime, endTime }: Execution) {
 }
 
 /** Lists come without the details that have the reasons: they are read for the failed ones alone. */
-function useCauses(runs: readonly Execution[]): ReadonlyMap<string, string> {
+function useCauses(runs: readonly Execution[]) {
   const executionIds = runs.flatMap(({ id, status }) => (isFailed(status) ? [id] : [])).join()
   const parameters = executionIds === '' ? undefined : { query: { executionIds, expand: true } }
   const { body = [] } = useLive('/executions', parameters, 'open')
   return new Map(body.map((run) => [run.id, causeOf(run)]))
 }
 
-function causeOf(run: Execution): string {
+function causeOf(run: Execution) {
   const failure = failureOf(run)
   if (failure === undefined)
     return String(run['cancellationReason'] ?? 'It failed before a stage began.')

@@ -138,7 +138,7 @@ export function useHits(text: string): readonly HitGroup[] {
 }
 
 /** Without what the user may not do, and without rollbacks where nothing is known to go back to. */
-function useOffered(groups: readonly HitGroup[]): readonly HitGroup[] {
+function useOffered(groups: readonly HitGroup[]) {
   const hits = groups.flatMap((group) => group.hits)
   const ofActions = hits.flatMap(({ actions = [], of }) =>
     actions.map((action) => ({ ...action, of })),
@@ -169,7 +169,7 @@ function useDenied(operation: string, hits: readonly Wanting[]) {
 }
 
 /** Applications that have a server group to roll back; a few are read at once. */
-function useRollBacks(applications: readonly string[]): ReadonlySet<string> {
+function useRollBacks(applications: readonly string[]) {
   const known = useStandings((found) =>
     applications.filter((name) => !found.has(name)).slice(0, maxAsked),
   )
@@ -252,12 +252,12 @@ function toJudgment(run: Execution): Hit {
   }
 }
 
-async function rollBack(application: string, navigate: (href: string) => void): Promise<void> {
+async function rollBack(application: string, navigate: (href: string) => void) {
   const { chooseRollBack } = await import('../screens/roll-back.tsx')
   if (!(await chooseRollBack(application))) navigate(to.application(application))
 }
 
-async function createApplication(): Promise<void> {
+async function createApplication() {
   const { CreateApplication } = await import('../screens/create-application.tsx')
   openDialog(<CreateApplication />)
 }
@@ -320,16 +320,16 @@ function find(
   return done.hits.slice(0, 1).some(isVerb) ? [done, ...ordered] : [...ordered, done]
 }
 
-function isUsed(hit: Hit): boolean {
+function isUsed(hit: Hit) {
   return useOf(keyOfHit(hit)) > leastUse
 }
 
-function usedTenths(hit: Hit | undefined): number {
+function usedTenths(hit: Hit | undefined) {
   return hit === undefined ? 0 : Math.round(useOf(keyOfHit(hit)) * 10)
 }
 
 /** What is used most comes first, then names that begin with the text. */
-function best(hits: readonly Hit[], wanted: string): readonly Hit[] {
+function best(hits: readonly Hit[], wanted: string) {
   const isOther = ({ label }: Hit) => Number(!label.toLowerCase().startsWith(wanted))
   return hits.toSorted(
     (a, b) =>

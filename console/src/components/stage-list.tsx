@@ -134,7 +134,7 @@ const StageRow = kept((props: StageRowProps) => {
 })
 
 /** From the first thing that happened, which a restart may have been long after. */
-function axisOf({ stages, startTime, buildTime, endTime }: Execution, nowMs: number): Span {
+function axisOf({ stages, startTime, buildTime, endTime }: Execution, nowMs: number) {
   const starts = stages.flatMap((stage) => [
     ...attemptsOf(stage).map(({ from }) => from),
     ...(stage.startTime ? [stage.startTime] : []),
@@ -164,7 +164,7 @@ function barsOf(stage: Stage, axis: Span, nowMs: number) {
   )
 }
 
-function attemptsOf({ context }: Stage): readonly Span[] {
+function attemptsOf({ context }: Stage) {
   return objectsOf(context['previousAttempts']).flatMap(({ startTime, endTime }) => {
     const [from, until] = [numberOf(startTime), numberOf(endTime)]
     return from === undefined || until === undefined ? [] : [{ from, until }]

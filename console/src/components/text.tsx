@@ -291,7 +291,7 @@ export const usePhone = () => useMedia(phoneWidth)
 /** Whether there is room for what is chosen beside its list. */
 export const useWide = () => useMedia('(min-width: 68.75em)')
 
-function useMedia(query: string): boolean {
+function useMedia(query: string) {
   const [matches, setMatches] = useState(() => matchMedia(query).matches)
   useEffect(() => {
     const width = matchMedia(query)

@@ -278,6 +278,6 @@ export function useHeldRows<Item>(
   return { rows, bar: waits }
 }
 
-function isUsed(element: HTMLElement | null): boolean {
+function isUsed(element: HTMLElement | null) {
   return element !== null && (element.matches(':hover') || element.contains(document.activeElement))
 }

@@ -209,12 +209,12 @@ export const others: Readonly<Record<string, Beginning>> = {
 export const beginnings = { ...templates, ...others }
 
 /** Its own identity comes with the first save. */
-function copyOf(definition: JsonObject): JsonObject {
+function copyOf(definition: JsonObject) {
   const { id: _id, index: _index, locked: _locked, ...rest } = withoutStamps(definition)
   return rest
 }
 
-function errorOfSource(value: string): string | undefined {
+function errorOfSource(value: string) {
   return /^(\/|[\w+.-]+:\/\/.|[^/\s]+@[^/\s]+:.)/.test(value)
     ? undefined
     : 'Enter a path from “/” on, or an address such as https://git.example.com/shop/web.git.'

@@ -105,13 +105,13 @@ function toItems(path: KeyPath, ...versions: readonly unknown[]): readonly Items
   return isMixed || all.includes(undefined) ? [] : (all as readonly Items[])
 }
 
-function isSameOrder(left: Items, right: Items): boolean {
+function isSameOrder(left: Items, right: Items) {
   const common = (one: Items, other: Items) => [...one.keys()].filter((key) => other.has(key))
   return isSameValue(common(left, right), common(right, left))
 }
 
 /** Keys of both: those that only `other` has stand after the one that they follow there. */
-function inOrder(first: Items, other: Items): readonly string[] {
+function inOrder(first: Items, other: Items) {
   const keys = [...first.keys()]
   let after = -1
   for (const key of other.keys()) {

@@ -190,7 +190,7 @@ export function useChoices(
   return [...texts(choices), ...all]
 }
 
-function accountOf(holder: JsonObject): string | undefined {
+function accountOf(holder: JsonObject) {
   return scalarOf(holder['credentials']) ?? scalarOf(holder['account'])
 }
 

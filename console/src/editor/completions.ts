@@ -123,7 +123,7 @@ function describeField({
   onlyChoices,
   default: usual,
   otherNames = [],
-}: FieldDescription): string {
+}: FieldDescription) {
   const parts = [
     help,
     onlyChoices && choices !== undefined && `One of ${choices.join(', ')}.`,

@@ -97,6 +97,6 @@ export function ChangeValue({ value, kind }: { value: unknown; kind: PartChange[
   )
 }
 
-function toText(definition: JsonObject): string {
+function toText(definition: JsonObject) {
   return JSON.stringify(withoutStamps(definition), null, 2)
 }

@@ -76,14 +76,14 @@ function toValue(document: Pick<Document, 'toJS'>): unknown {
   return parseExactly(JSON.stringify(document.toJS({ maxAliasCount: 1000 }) ?? null))
 }
 
-function placeOfJsonError(text: string, said: string): number {
+function placeOfJsonError(text: string, said: string) {
   const [, line, column] = /line (\d+) column (\d+)/.exec(said) ?? []
   if (line === undefined) return said.includes('end') ? text.length : 0
   const before = text.split('\n', Number(line) - 1).map((each) => each.length + 1)
   return before.reduce((sum, length) => sum + length, Number(column) - 1)
 }
 
-function lineOf(text: string, offset: number): number {
+function lineOf(text: string, offset: number) {
   return text.slice(0, offset).split('\n').length
 }
 
@@ -92,7 +92,7 @@ export function hasComments(text: string): boolean {
   return [...new Lexer().lex(text)].some((token) => token.startsWith('#'))
 }
 
-function sentence(message: string): string {
+function sentence(message: string) {
   const text = message.charAt(0).toUpperCase() + message.slice(1)
   return /[.!?]$/.test(text) ? text : `${text}.`
 }

@@ -43,7 +43,7 @@ export function describeChanges(before: JsonObject, after: JsonObject): readonly
   return parts.toSorted((one, other) => Number(other.key === '') - Number(one.key === ''))
 }
 
-function isOfPart([list = '', item]: KeyPath): boolean {
+function isOfPart([list = '', item]: KeyPath) {
   return Object.hasOwn(partLists, list) && item !== undefined
 }
 
@@ -65,7 +65,7 @@ function describePart(
   }
 }
 
-function isOfOrder(path: KeyPath): boolean {
+function isOfOrder(path: KeyPath) {
   return path[1] === orderKey || path.at(-1) === 'requisiteStageRefIds'
 }
 
@@ -120,7 +120,7 @@ const unsaid = ['id', 'refId', 'name']
 const maxFacts = 4
 
 /** What a reader wants to know of a new part, in short. */
-function factsOf(part: JsonObject, versions: readonly JsonObject[]): readonly FieldChange[] {
+function factsOf(part: JsonObject, versions: readonly JsonObject[]) {
   return Object.entries(part)
     .filter(([key, value]) => !unsaid.includes(key) && String(value) !== '')
     .map(([key, value]) => ({
@@ -134,7 +134,7 @@ function factsOf(part: JsonObject, versions: readonly JsonObject[]): readonly Fi
 }
 
 /** The newer name, with the reference where other stages have the same. */
-function nameOf(list: string, item: string, versions: readonly JsonObject[]): string {
+function nameOf(list: string, item: string, versions: readonly JsonObject[]) {
   const all = versions
     .flatMap((version) => objectsOf(version[list]))
     .map((part) => ({

@@ -217,7 +217,7 @@ export class Draft {
 }
 
 /** A locked pipeline is changed where it is made, one of a template in the template. */
-function describeReadOnly(stored: JsonObject | undefined): string | undefined {
+function describeReadOnly(stored: JsonObject | undefined) {
   const { ui, description } = objectOf(stored?.['locked'])
   const why = scalarOf(description) === undefined ? '' : ` (${description})`
   if (ui === true) return `This pipeline is locked${why}: it is changed where it is made, not here.`

@@ -44,7 +44,7 @@ export function toQuestion(
 }
 
 /** The field whose items later expressions of the stage see by their names. */
-function variablesOf(stage: JsonObject): string {
+function variablesOf(stage: JsonObject) {
   return stage['type'] === 'evaluateVariables' ? 'variables' : ''
 }
 

@@ -31,7 +31,7 @@ export function Changes({ draft }: TabProps) {
 }
 
 /** What is typed and cannot be read is a change, too. */
-function countChanges({ changes }: Draft): number {
+function countChanges({ changes }: Draft) {
   return Math.max(1, changes.value.length)
 }
 

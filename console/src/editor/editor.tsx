@@ -155,7 +155,7 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
 }
 
 /** The server checks what is shown: when it opens, and after a pause in its changes. */
-function useFindings(draft: Draft, isAllowed: boolean): void {
+function useFindings(draft: Draft, isAllowed: boolean) {
   const definition = draft.definition.value
   useEffect(() => {
     if (!isAllowed) return
@@ -183,7 +183,7 @@ function useOnSaved(
 }
 
 /** A newer version in the store; one of the same content, or without changes of the user, is taken over. */
-function useNewer(draft: Draft, latest: JsonObject | undefined): JsonObject | undefined {
+function useNewer(draft: Draft, latest: JsonObject | undefined) {
   const stored = draft.stored.value
   const savedAt = (definition: JsonObject | undefined) => numberOf(definition?.['updateTs']) ?? 0
   // An answer from before the last save is not newer.
@@ -196,7 +196,7 @@ function useNewer(draft: Draft, latest: JsonObject | undefined): JsonObject | un
   return isTaken ? undefined : newer
 }
 
-function useEditorKeys(draft: Draft, save: () => void, show: (path: Path) => void): void {
+function useEditorKeys(draft: Draft, save: () => void, show: (path: Path) => void) {
   const last = useRef(-1)
   const keys: Readonly<Record<string, (isShifted: boolean) => void>> = {
     'Control+s': save,

@@ -323,7 +323,7 @@ function Group({
 }
 
 /** Names of fields and values stand between backticks. */
-function helpOf({ help, kind, default: usual }: ShownField): ComponentChildren {
+function helpOf({ help, kind, default: usual }: ShownField) {
   const isShown =
     kind !== 'flag' && usual !== undefined && usual !== '' && typeof usual !== 'object'
   if (help === '' && !isShown) return undefined

@@ -96,7 +96,7 @@ function useShown(
   draft: Draft,
   select: (key: string | undefined) => void,
   open: (id: SectionId) => void,
-): void {
+) {
   const shown = draft.shown.value
   useEffect(() => {
     if (shown === undefined) return

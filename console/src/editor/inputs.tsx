@@ -110,7 +110,7 @@ export function NumberInput({ value, onChange, ...input }: InputProps) {
   )
 }
 
-function toNumber(text: string): number | bigint | string | undefined {
+function toNumber(text: string) {
   const trimmed = text.trim()
   if (trimmed === '') return undefined
   const number = Number(trimmed)

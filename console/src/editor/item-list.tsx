@@ -61,7 +61,7 @@ export function ItemList({ draft, path, kind }: ItemListProps) {
   )
 }
 
-function moved(list: readonly unknown[], from: number, to: number): unknown[] {
+function moved(list: readonly unknown[], from: number, to: number) {
   return list.toSpliced(from, 1).toSpliced(to, 0, list[from])
 }
 

@@ -218,7 +218,7 @@ function usualName(
   id: string,
   { original, file }: Answers,
   pipelines: readonly Schemas['Pipeline'][],
-): string {
+) {
   const copied = pipelines.find((pipeline) => pipeline.id === original)?.name
   const offered = {
     copy: copied && `${copied} (copy)`,

@@ -9,7 +9,7 @@ import { Draft, type KeptDraft } from './draft.ts'
 const opened = new Map<string, { readonly draft: Draft; readonly stop: () => void }>()
 
 /** Each user has drafts of their own in a browser that several share. */
-function keyOf(application: string, id: string | undefined): string {
+function keyOf(application: string, id: string | undefined) {
   return `fairlead.draft.${JSON.stringify([user.peek()?.username ?? '', application, id ?? null])}`
 }
 
@@ -52,7 +52,7 @@ export function forgetDraft(draft: Draft): void {
   }
 }
 
-function keep(key: string, draft: Draft): Draft {
+function keep(key: string, draft: Draft) {
   const stop = effect(() =>
     store(key, draft.isDirty.value ? JSON.stringify(draft.toKept()) : undefined),
   )
@@ -61,14 +61,14 @@ function keep(key: string, draft: Draft): Draft {
 }
 
 /** Where storage is switched off or full, the draft lives in memory. */
-function store(key: string, text: string | undefined): void {
+function store(key: string, text: string | undefined) {
   try {
     if (text === undefined) sessionStorage.removeItem(key)
     else sessionStorage.setItem(key, text)
   } catch {}
 }
 
-function load(key: string): KeptDraft | undefined {
+function load(key: string) {
   try {
     return (parseExactly(sessionStorage.getItem(key) ?? 'null') as KeptDraft | null) ?? undefined
   } catch {

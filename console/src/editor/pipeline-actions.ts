@@ -94,7 +94,7 @@ export function release(name: string, id: string): void {
 type Change = (changes: JsonObject) => Promise<void>
 const refreshes = 'pipelineConfigs'
 
-function openRename(name: string, change: Change): void {
+function openRename(name: string, change: Change) {
   confirm({
     title: `Rename ${name}`,
     action: 'Rename',
@@ -106,7 +106,7 @@ function openRename(name: string, change: Change): void {
   })
 }
 
-function confirmSwitch(name: string, isDisabled: boolean, change: Change): void {
+function confirmSwitch(name: string, isDisabled: boolean, change: Change) {
   const action = `${isDisabled ? 'Enable' : 'Disable'} ${name}`
   const effect = isDisabled
     ? 'Users may start it, and its triggers do.'
@@ -114,7 +114,7 @@ function confirmSwitch(name: string, isDisabled: boolean, change: Change): void 
   confirm({ effect, action, run: () => change({ disabled: !isDisabled }), refreshes })
 }
 
-function confirmDeletion(application: string, name: string, onDeleted?: () => void): void {
+function confirmDeletion(application: string, name: string, onDeleted?: () => void) {
   const params = { path: { application, pipelineName: name } }
   confirm({
     effect:

@@ -35,7 +35,7 @@ export function toProblem(
 }
 
 /** `clusters[0].capacity` as keys and positions. */
-function parsePath(place: string): Path {
+function parsePath(place: string) {
   const steps = place.split(/[.[\]]+/).filter((step) => step !== '')
   return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step))
 }

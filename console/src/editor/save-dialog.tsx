@@ -129,7 +129,7 @@ export function CopyMine({ draft }: TabProps) {
   )
 }
 
-function describeMerge(taken: number, conflicts: number): string {
+function describeMerge(taken: number, conflicts: number) {
   if (taken + conflicts === 0) return 'Your version has the same changes.'
   const merges = `${plural(taken, 'change')} ${taken === 1 ? 'merges by itself' : 'merge by themselves'}`
   const asks = `${conflicts} ${conflicts === 1 ? 'needs' : 'need'} your choice`

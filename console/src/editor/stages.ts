@@ -65,7 +65,7 @@ export function stagesBefore(nodes: readonly StageNode[], key: string): Readonly
   return walk(key, (after) => requires.get(after) ?? [])
 }
 
-function walk(start: string, next: (key: string) => readonly string[]): ReadonlySet<string> {
+function walk(start: string, next: (key: string) => readonly string[]) {
   const found = new Set(next(start))
   // What is added on the way is walked as well.
   for (const key of found) for (const each of next(key)) found.add(each)
@@ -115,13 +115,13 @@ export function addStage(
 }
 
 /** A number that no stage has, as Deck gives it. */
-function freeRefId(definition: JsonObject): string {
+function freeRefId(definition: JsonObject) {
   const numbers = stagesOf(definition).map((stage) => Number(refIdOf(stage)))
   return String(Math.max(0, ...numbers.filter(Number.isSafeInteger)) + 1)
 }
 
 /** Every stage gets a reference of its own, so that others can require it. */
-function withRefIds(definition: JsonObject): JsonObject {
+function withRefIds(definition: JsonObject) {
   let next = Number(freeRefId(definition))
   const stages = toNodes(definition).map(({ stage, key }) =>
     refIdOf(stage) === key ? stage : { ...stage, refId: String(next++) },

@@ -169,7 +169,7 @@ async function namesAt(element: HTMLInputElement, draft: Draft): Promise<Offer |
   return { part: [from, to], items, chosen: 0 }
 }
 
-function matches({ value, label = '', note = '' }: Choice, text: string): boolean {
+function matches({ value, label = '', note = '' }: Choice, text: string) {
   const searched = `${value} ${label} ${note}`.toLowerCase()
   const parts = text.toLowerCase().split(/\s+/)
   return parts.every((part) => searched.includes(part))

@@ -69,7 +69,7 @@ export function ClusterRows({ cluster, application, isAlone }: ClusterRowsProps)
 type Manager = Schemas['ServerGroupManager']
 
 /** With those that only server groups name: whichever is read first, a server group stays in its place. */
-function managersOf(cluster: Cluster, listed: readonly Manager[] = []): readonly Manager[] {
+function managersOf(cluster: Cluster, listed: readonly Manager[] = []) {
   const named = cluster.groups.flatMap(({ region, serverGroupManagers, cloudProvider }) =>
     (serverGroupManagers ?? []).map(({ name }) => ({
       account: cluster.account,
@@ -83,7 +83,7 @@ function managersOf(cluster: Cluster, listed: readonly Manager[] = []): readonly
 }
 
 /** What is not in any group yet has no cluster but its own name. */
-function isOf(manager: Manager, { account, name, groups }: Cluster): boolean {
+function isOf(manager: Manager, { account, name, groups }: Cluster) {
   const place = placeIn(manager)
   const isNamed = (manager.moniker?.cluster ?? manager.name) === name
   return place.account === account && (isNamed || groups.some((group) => isManagedBy(group, place)))

@@ -145,7 +145,7 @@ function EditDialog(draft: Draft) {
 }
 
 /** @throws {ApiError} for a text that is not made of manifests */
-async function readManifests(text: string): Promise<JsonObject[]> {
+async function readManifests(text: string) {
   const read = (await loadText()).readDocuments(text)
   const documents = 'problem' in read ? [] : read.documents
   const wrong = findNoManifest(documents)

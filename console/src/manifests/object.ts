@@ -194,7 +194,7 @@ export function conditionsOf(view: ManifestView): readonly StateRow[] {
   )
 }
 
-function joined(separator: string, ...texts: readonly (string | undefined)[]): string {
+function joined(separator: string, ...texts: readonly (string | undefined)[]) {
   return texts.filter(Boolean).join(separator)
 }
 
@@ -310,7 +310,7 @@ function stateOf({ state, lastState, ...container }: ReturnType<typeof toStatus>
   return row(container.ready ? 'succeeded' : 'running', 'running', text, running.sinceMs)
 }
 
-function exitOf({ exitCode, reason }: NonNullable<ReturnType<typeof toTerminated>>): string {
+function exitOf({ exitCode, reason }: NonNullable<ReturnType<typeof toTerminated>>) {
   return `ended with code ${exitCode}${reason === undefined ? '' : ` (${reason})`}.`
 }
 

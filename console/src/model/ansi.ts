@@ -13,7 +13,7 @@ const usual =
 const steps = [0, 95, 135, 175, 215, 255]
 
 /** One of 256: the usual ones, a cube of 6 × 6 × 6, and greys. */
-function colourOf(index: number): string {
+function colourOf(index: number) {
   const at = index - 16
   if (at < 0) return `#${usual[index]}`
   const grey = 8 + (index - 232) * 10
@@ -73,7 +73,7 @@ function styleOf({ fore, back, inverse, ...style }: Style): Style {
 }
 
 /** Black or white, whichever can be read on the ground: about its luminance, as browsers compute with colours. */
-function toContrast(ground: string | number): string {
+function toContrast(ground: string | number) {
   const part = 'calc(1e6 * (13100 - 0.2126 * r * r - 0.7152 * g * g - 0.0722 * b * b))'
   return `rgb(from ${ground} ${part} ${part} ${part})`
 }
@@ -91,7 +91,7 @@ export function toPlain(text: string): string {
   return showControls(text.replace(/\r$/gm, '').replace(sequence, ''))
 }
 
-function showControls(text: string): string {
+function showControls(text: string) {
   return text.replace(controls, (character) => {
     const code = character.charCodeAt(0)
     return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd'

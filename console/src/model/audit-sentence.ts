@@ -112,14 +112,14 @@ const reasons: Readonly<Record<string, string>> = {
   RATE_LIMITED: 'too many requests',
 }
 
-function because({ reason, error, decision }: AuditRecord): string {
+function because({ reason, error, decision }: AuditRecord) {
   const why =
     reason?.replace(/^lacks an administrator$/, 'only administrators may') ??
     (error && (reasons[error] ?? error.toLowerCase().replaceAll('_', ' ')))
   return why === undefined || decision === 'allowed' ? '' : `: ${why}`
 }
 
-function phraseOf({ operation, resource = {} }: AuditRecord): string {
+function phraseOf({ operation, resource = {} }: AuditRecord) {
   if (operation === undefined) return 'call an address of no operation'
   if (operation.startsWith('anyUsing')) return 'call the proxy {id}'
   const { jobs } = resource
@@ -212,7 +212,7 @@ const irregular: Readonly<Record<string, string>> = {
   rollback: 'rolled back',
 }
 
-function pastOf(verb: string): string {
+function pastOf(verb: string) {
   return (
     irregular[verb] ??
     (verb.endsWith('e')

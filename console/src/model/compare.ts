@@ -46,7 +46,7 @@ export function describeChanges(
 
 const maxText = 60
 
-function changeWords({ name, before = '', after = '' }: ComparedValue): string {
+function changeWords({ name, before = '', after = '' }: ComparedValue) {
   if (Math.max(before.length, after.length) > maxText) return `${name} changed`
   if (before === '') return `${name} is now ${after}`
   return after === '' ? `${name} is no longer ${before}` : `${name} went from ${before} to ${after}`
@@ -106,7 +106,7 @@ const imageKey = /(^|\.)(imageId|image|imageName|amiId|reference)$/
 const imageName = /^(?:[^\s@]*\/)?([^\s@/:]+?)(?::([^:/@\s]+))?(?:@sha256:(\w{1,12})\w*)?$/
 
 /** Versions of images that a run names, by the image: `registry/web:2.4.0` is `web` in version `2.4.0`. An expression names none. */
-function imagesOf({ trigger, stages }: Execution): Readonly<Record<string, string>> {
+function imagesOf({ trigger, stages }: Execution) {
   const contexts = stages.filter(isTop).map(({ context }) => context)
   const found = new Map<string, Set<string>>()
   for (const [path, text] of leaves([trigger.artifacts, contexts])) {
@@ -221,7 +221,7 @@ function recordOf({ trigger, stages }: Execution): JsonObject {
   }
 }
 
-function isTop({ parentStageId }: Stage): boolean {
+function isTop({ parentStageId }: Stage) {
   return !parentStageId
 }
 

@@ -123,7 +123,7 @@ interface Happening {
 }
 
 /** When an effect was over; undefined: it is not. */
-function endOf({ effect, stage }: Step): number | undefined {
+function endOf({ effect, stage }: Step) {
   return effect.atMs ?? (stage.status === 'SUCCEEDED' ? (stage.endTime ?? 0) : undefined)
 }
 

@@ -134,7 +134,7 @@ export function differenceOf(one: Deployed, earlier: Deployed): string | undefin
 }
 
 /** Compares versions such as `v2.10.1-rc1` by their numbers; 0 where those are none or the same. */
-function compareNumbers(left: string, right: string): number {
+function compareNumbers(left: string, right: string) {
   const [a, b] = [left, right].map((version) => /^v?(\d+(?:\.\d+)+)/.exec(version)?.[1])
   return a === undefined || b === undefined ? 0 : a.localeCompare(b, 'en', { numeric: true })
 }

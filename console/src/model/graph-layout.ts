@@ -111,7 +111,7 @@ function waysOf(
   return { ways, lanes: Array.from(byStart, (lanes) => [...(lanes?.values() ?? [])]) }
 }
 
-function link(way: readonly Item[]): void {
+function link(way: readonly Item[]) {
   for (const [at, to] of way.entries()) {
     const from = way[at - 1]
     if (from === undefined || from.after.includes(to)) continue
@@ -151,7 +151,7 @@ function withLanes(
 }
 
 /** Moves all to the middle of what is before them, and of what is after them, in turns. */
-function settle(columns: readonly (readonly Item[])[]): void {
+function settle(columns: readonly (readonly Item[])[]) {
   for (const column of columns) spread(column, () => 0)
   for (let sweep = 0; sweep < sweeps; sweep++) {
     const [list, side] =
@@ -164,7 +164,7 @@ function settle(columns: readonly (readonly Item[])[]): void {
 }
 
 /** Puts each as near to where it is wanted as order and size allow: neighbours that are too near move together. */
-function spread(column: readonly Item[], wanted: (item: Item) => number): void {
+function spread(column: readonly Item[], wanted: (item: Item) => number) {
   const groups: { sum: number; items: { item: Item; offset: number }[] }[] = []
   let offset = 0
   for (const [at, item] of column.entries()) {
@@ -193,7 +193,7 @@ function middleOf({
   return sum / items.length
 }
 
-function mean(numbers: readonly number[]): number {
+function mean(numbers: readonly number[]) {
   return numbers.reduce((sum, number) => sum + number, 0) / Math.max(1, numbers.length)
 }
 
@@ -201,7 +201,7 @@ function mean(numbers: readonly number[]): number {
 function toLine(
   points: readonly number[],
   along: { from: number; to: number; step: number; bend: number },
-): string {
+) {
   const { from, to, step, bend } = along
   const [first = 0, last = first] = [points[0], points.at(-1)]
   if (to <= from) {

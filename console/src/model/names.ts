@@ -21,7 +21,7 @@ export function showDisguised(text: string): string {
   return text.replace(disguising, toMark)
 }
 
-function toMark(character: string): string {
+function toMark(character: string) {
   return `\u2423${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
 }
 

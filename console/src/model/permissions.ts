@@ -58,14 +58,14 @@ export function lostRights(
   )
 }
 
-function holders(rows: readonly RoleRights[], right: ApplicationRight): readonly string[] {
+function holders(rows: readonly RoleRights[], right: ApplicationRight) {
   return rows.flatMap(({ role, has }) =>
     role.trim() !== '' && has.includes(right) ? [role.trim()] : [],
   )
 }
 
 /** Who may read may start, unless roles are named for that. */
-function effectiveHolders(rows: readonly RoleRights[], right: ApplicationRight): readonly string[] {
+function effectiveHolders(rows: readonly RoleRights[], right: ApplicationRight) {
   const named = holders(rows, right)
   return right === 'EXECUTE' && named.length === 0 ? holders(rows, 'READ') : named
 }

@@ -25,7 +25,7 @@ export function matchesPipeline(
   )
 }
 
-function hasState({ id, disabled }: Pipeline, state: string, runs: readonly Run[]): boolean {
+function hasState({ id, disabled }: Pipeline, state: string, runs: readonly Run[]) {
   if (state === 'DISABLED') return disabled === true
   const [last] = newestFirst(runs.filter(({ pipelineConfigId }) => pipelineConfigId === id))
   if (last === undefined) return state === 'NEVER'
@@ -33,7 +33,7 @@ function hasState({ id, disabled }: Pipeline, state: string, runs: readonly Run[
 }
 
 /** `name: value`, or the name alone. */
-function tagsOf({ tags }: Pipeline): readonly string[] {
+function tagsOf({ tags }: Pipeline) {
   return objectsOf(tags).flatMap((tag) => {
     const name = scalarOf(tag['name'])
     return name === undefined ? [] : [[name, scalarOf(tag['value'])].filter(Boolean).join(': ')]

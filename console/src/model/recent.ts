@@ -20,7 +20,7 @@ export const favourites = signal<readonly string[]>([])
 const uses = signal<Readonly<Record<string, Use>>>({})
 
 /** Each user has entries of their own in a browser that several share. */
-function ownKey(name: string): string {
+function ownKey(name: string) {
   return `${name}.${user.peek()?.username ?? ''}`
 }
 

@@ -37,7 +37,7 @@ export function triggerWord(type = 'manual'): string {
 const spans: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** `24h` ago, or a point in time as text or in milliseconds; undefined for anything else. */
-function momentOf(text = '', nowMs: number): number | undefined {
+function momentOf(text = '', nowMs: number) {
   const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
   if (count !== undefined)
     return Math.floor((nowMs - Number(count) * (spans[unit] as number)) / 60_000) * 60_000

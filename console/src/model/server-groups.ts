@@ -107,7 +107,7 @@ export function toClusters(groups: readonly ServerGroup[], by: Grouping = 'clust
 
 type Named = Readonly<Record<'account' | 'name', string>>
 
-function byName(a: Named, b: Named): number {
+function byName(a: Named, b: Named) {
   return a.name.localeCompare(b.name) || a.account.localeCompare(b.account)
 }
 

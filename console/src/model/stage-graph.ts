@@ -100,7 +100,7 @@ function stacksOf(
   })
 }
 
-function needsAttention(stage: Stage): boolean {
+function needsAttention(stage: Stage) {
   return (
     isWaiting(stage) ||
     ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE', 'CANCELED'].includes(stage.status)
@@ -143,7 +143,7 @@ function partsOf(
 }
 
 /** Everything within two steps of these, in both directions. */
-function nearOf(ids: readonly string[], { before, after }: StageLinks): ReadonlySet<string> {
+function nearOf(ids: readonly string[], { before, after }: StageLinks) {
   const near = new Set(ids)
   let edge = ids
   for (let step = 0; step < nearSteps; step++) {

@@ -70,7 +70,7 @@ export function buildOf(context: JsonObject) {
     : { host, job, number }
 }
 
-function answerOf(body: unknown): string | undefined {
+function answerOf(body: unknown) {
   return typeof body === 'object' && body !== null ? JSON.stringify(body, null, 2) : scalarOf(body)
 }
 

@@ -22,12 +22,12 @@ export type PictureGroup = ReturnType<typeof picturesThen>[number]
 /** `id` is unknown for an instance that is gone. */
 type InstanceState = Status & { readonly id?: string }
 
-function healthWords(states: readonly Status[]): string {
+function healthWords(states: readonly Status[]) {
   const counts = Map.groupBy(states, ({ word }) => word)
   return [...counts].map(([word, { length }]) => `${length} ${word}`).join(', ') || 'no instance'
 }
 
-function isFronted(...groups: readonly ServerGroup[]): boolean {
+function isFronted(...groups: readonly ServerGroup[]) {
   return groups.some((group) => loadBalancersOf(group).length > 0)
 }
 
@@ -128,13 +128,13 @@ export function sharersIn(balancer: JsonObject | undefined): readonly ServerGrou
 const percentOf = (group: ServerGroup) => numberOf(group['trafficPercent'])
 
 /** Instances that get requests of a load balancer. */
-function inServiceOf(group: ServerGroup): number {
+function inServiceOf(group: ServerGroup) {
   if (!isEnabled(group) || !isFronted(group)) return 0
   const instances = instancesOf(group)
   return instances.length === 0 ? countsOf(group).up : instances.filter(isInService).length
 }
 
-function isInService({ health, healthState }: Instance): boolean {
+function isInService({ health, healthState }: Instance) {
   const records = (health ?? []).flatMap((record) => toRecord(record).loadBalancers)
   return records.length === 0
     ? healthState === 'Up'

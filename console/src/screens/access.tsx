@@ -34,7 +34,7 @@ const verbs: readonly (readonly [operation: string, verb: string, group: string]
   ['POST /auth/users', 'add a user of the login form', 'Access and administration'],
 ]
 
-function verbOf(operation: string | undefined): string | undefined {
+function verbOf(operation: string | undefined) {
   return verbs.find(([id]) => id === operation)?.[1]
 }
 
@@ -93,7 +93,7 @@ function Identity() {
   )
 }
 
-function readRolesAgain(): void {
+function readRolesAgain() {
   confirm({
     title: 'Read the roles of all users again?',
     effect:

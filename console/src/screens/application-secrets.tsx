@@ -108,7 +108,7 @@ const valueFields: FieldTable = {
 }
 
 /** @param secret Undefined adds one. */
-function setSecret(application: string, secret?: Secret): void {
+function setSecret(application: string, secret?: Secret) {
   confirm({
     action: secret === undefined ? 'Add secret' : `Set ${secret.name}`,
     values: { name: secret?.name ?? '', value: '', note: secret?.note ?? '' },
@@ -128,7 +128,7 @@ function setSecret(application: string, secret?: Secret): void {
   })
 }
 
-function deleteSecret(application: string, { name }: Secret): void {
+function deleteSecret(application: string, { name }: Secret) {
   const params = { path: { application, name } }
   confirm({
     effect: 'References to it will fail. Running instances keep their value.',
@@ -141,7 +141,7 @@ function deleteSecret(application: string, { name }: Secret): void {
   })
 }
 
-function showUses(application: string, { name }: Secret): void {
+function showUses(application: string, { name }: Secret) {
   openDialog(
     <Dialog title={`Uses of ${name}`}>
       <SecretUses application={application} name={name} />

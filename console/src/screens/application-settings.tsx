@@ -102,7 +102,7 @@ function useStored(application: string) {
   return { attributes, notifications, record, stored }
 }
 
-function countOf(edits: Edits): number {
+function countOf(edits: Edits) {
   return Object.keys(edits).length
 }
 
@@ -225,7 +225,7 @@ async function saveAttributes(
 }
 
 /** @throws {ApiError} */
-async function saveNotifications(application: string, body: JsonObject): Promise<void> {
+async function saveNotifications(application: string, body: JsonObject) {
   const params = { path: { type: 'application', application } }
   const call = calls.POST('/notifications/{type}/{application}', { params, body })
   reportWarning(`Notifications of ${application} saved`, await warningsOf(call))

@@ -224,7 +224,7 @@ function Record({ event, close }: { event: AuditEvent; close: string }) {
 }
 
 /** @throws {ApiError} */
-async function exportEvents(wanted: Wanted): Promise<void> {
+async function exportEvents(wanted: Wanted) {
   const events: AuditEvent[] = []
   let cursor: string | undefined
   do {

@@ -297,7 +297,7 @@ const loadManifestRows = async () => (await import('../manifests/cluster-rows.ts
 const recentMs = 300_000
 
 /** Server groups of a region where instances start or drain, or a server group is new. */
-function isMoving(groups: readonly ServerGroup[], nowMs: number): boolean {
+function isMoving(groups: readonly ServerGroup[], nowMs: number) {
   return groups.some(
     (group) =>
       nowMs - (group.createdTime ?? 0) < recentMs ||

@@ -100,7 +100,7 @@ async function saveProject(
   project: Project,
   { applications, clusters, pipelines }: Parts,
   before?: Project,
-): Promise<void> {
+) {
   const others = clusters
     .flatMap((rule) => rule.applications ?? [])
     .filter((name) => !applications.includes(name))
@@ -126,7 +126,7 @@ async function saveProject(
 }
 
 /** A project is stored as a whole: what another user has changed meanwhile would be lost. @throws {ApiError} */
-async function checkUnchanged({ id, name, updateTs }: Project): Promise<void> {
+async function checkUnchanged({ id, name, updateTs }: Project) {
   const stored = await client.GET('/projects/{id}', { params: { path: { id: id ?? name } } })
   if (String(stored.updateTs) === String(updateTs)) return
   refreshMatching('/projects')

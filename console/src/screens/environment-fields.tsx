@@ -67,7 +67,7 @@ const places: Readonly<Record<string, 'whitelist' | 'checks'>> = {
   seconds: 'checks',
 }
 
-function formOf(constraint: JsonObject, fields: FieldTable): JsonObject {
+function formOf(constraint: JsonObject, fields: FieldTable) {
   const read = (name: string) => {
     const place = places[name]
     const value = place === undefined ? constraint[name] : objectsOf(constraint[place])[0]?.[name]

@@ -94,7 +94,7 @@ async function deploy(
   return startPipeline(known ?? (await find()) ?? definition, { version: versions[0] }, false)
 }
 
-function complete(kind: string, name: string, job: Change['job'][number]): Promise<void> {
+function complete(kind: string, name: string, job: Change['job'][number]) {
   return completeTask({
     application,
     description: `Create ${name}`,
@@ -196,7 +196,7 @@ export function manifestExample({ provider, label, account, namespaces }: Manife
   }
 }
 
-function manifestsIn(namespace: string): readonly unknown[] {
+function manifestsIn(namespace: string) {
   const labels = { app: application }
   const metadata = { name: application, namespace, labels }
   const container = {
@@ -219,7 +219,7 @@ function manifestsIn(namespace: string): readonly unknown[] {
   ]
 }
 
-async function upload(imagesPath: string, version: string): Promise<void> {
+async function upload(imagesPath: string, version: string) {
   const put = client.PUT as (path: string, init: object) => Promise<unknown>
   await put(`${imagesPath}/{name}/{version}`, {
     params: { path: { name: application, version } },
@@ -232,7 +232,7 @@ async function upload(imagesPath: string, version: string): Promise<void> {
   })
 }
 
-function program(version: string): string {
+function program(version: string) {
   return `/** Says its version and which instance answers, and stops when it is told to. */
 import { createServer } from 'node:http'
 
@@ -245,7 +245,7 @@ process.on('SIGTERM', () => server.close())
 }
 
 /** An archive of ASCII files without a time of their own, so the same files make the same bytes. @see POSIX.1-1988, ustar */
-function toTar(files: Readonly<Record<string, string>>): string {
+function toTar(files: Readonly<Record<string, string>>) {
   const toBlocks = (text: string) => text.padEnd(Math.ceil(text.length / 512) * 512, '\0')
   const entries = Object.entries(files).map(
     ([name, content]) => toBlocks(tarHeader(name, content.length)) + toBlocks(content),
@@ -253,7 +253,7 @@ function toTar(files: Readonly<Record<string, string>>): string {
   return entries.join('') + '\0'.repeat(1024)
 }
 
-function tarHeader(name: string, length: number): string {
+function tarHeader(name: string, length: number) {
   const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, '0')}\0`
   const owner = octal(0, 7)
   const before =

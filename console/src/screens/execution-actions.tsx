@@ -151,7 +151,7 @@ function offer(
     : []
 }
 
-function restartEffect(execution: Execution, stage: Stage): string {
+function restartEffect(execution: Execution, stage: Stage) {
   const found = new Set(followers(execution, stage))
   // What is added to a set while it is walked is walked as well.
   for (const next of found) for (const after of followers(execution, next)) found.add(after)
@@ -172,12 +172,12 @@ export function followers({ stages }: Execution, { refId }: Stage): readonly Sta
 /** For what the reader may give a reason. */
 const withReason = { values: { reason: '' }, fields: { reason: { label: 'Reason (optional)' } } }
 
-function reasonOf({ reason }: JsonObject): string | undefined {
+function reasonOf({ reason }: JsonObject) {
   return scalarOf(reason)?.trim() || undefined
 }
 
 /** @throws {ApiError} */
-async function change({ id }: Pick<Execution, 'id'>, call: Promise<unknown>): Promise<void> {
+async function change({ id }: Pick<Execution, 'id'>, call: Promise<unknown>) {
   await call
   refreshMatching(id)
 }

@@ -150,7 +150,7 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
 }
 
 /** What runs, where the reader has chosen nothing. Of a run that has ended the whole matters, or its only stage. */
-function usualStage({ status }: Execution, top: readonly Stage[]): Stage | undefined {
+function usualStage({ status }: Execution, top: readonly Stage[]) {
   if (!isComplete(status))
     return top.find((stage) => stage.status === 'RUNNING' && !isWaiting(stage))
   return top.length === 1 && !isFailed(status) ? top[0] : undefined

@@ -276,7 +276,7 @@ interface Sample {
   readonly value: number
 }
 
-function readMetrics(text: string): readonly Sample[] {
+function readMetrics(text: string) {
   const lines = text.matchAll(/^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ([\d.e+-]+)/gm)
   return [...lines].map(([, name = '', labels = '', value]) => ({
     name,
@@ -286,7 +286,7 @@ function readMetrics(text: string): readonly Sample[] {
 }
 
 /** Undefined where there is no sample. */
-function sumOf(samples: readonly Sample[], name: string, labels = /(?:)/): number | undefined {
+function sumOf(samples: readonly Sample[], name: string, labels = /(?:)/) {
   const found = samples.filter((sample) => sample.name === name && labels.test(sample.labels))
   return found.length === 0 ? undefined : found.reduce((total, { value }) => total + value, 0)
 }

@@ -167,7 +167,7 @@ function stateRow(run: Execution) {
 }
 
 /** The first row of a block, else its heading. */
-function toBlock(at: number): void {
+function toBlock(at: number) {
   const block = document.querySelectorAll<HTMLElement>('#main .panel')[at]
   const target =
     block?.querySelector<HTMLElement>('.row-link') ?? block?.querySelector<HTMLElement>('h2')
@@ -419,13 +419,13 @@ function runningRow(run: Execution) {
 }
 
 /** What a user has stopped at a judgment has not failed. */
-function isFailure(run: Execution): boolean {
+function isFailure(run: Execution) {
   const leaf = failureOf(run)?.stage
   return leaf?.type !== 'manualJudgment' || leaf.context['judgmentStatus'] === undefined
 }
 
 /** The line that says why, else what the engine says. */
-function causeOf(run: Execution): string | undefined {
+function causeOf(run: Execution) {
   const failure = failureOf(run)
   return failure?.cause?.text ?? failure?.reason
 }
@@ -592,7 +592,7 @@ function DeployedLately({ live }: { live: Runs }) {
   )
 }
 
-function useShortcuts(): readonly string[] {
+function useShortcuts() {
   return [...new Set([...favourites.value, ...recents.value])]
 }
 

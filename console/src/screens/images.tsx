@@ -196,7 +196,7 @@ function useImageActions(
 }
 
 /** Server groups that run it, among those that the reader may see; undefined while they are not known. */
-function useUsing(image: string): readonly ServerGroup[] | undefined {
+function useUsing(image: string) {
   const applications = useLive('/applications', {}, 'slow').body
   const names = (applications ?? []).map(({ name }) => name).slice(0, maxApplications)
   const live = useLive(

@@ -164,7 +164,7 @@ const readSummary = shape({
   accounts: objectList(shape({ name: text, regions: objectList(shape({ name: text })) })),
 })
 
-function placesOf(balancer: unknown, provider: string): readonly Place[] {
+function placesOf(balancer: unknown, provider: string) {
   const { name, accounts } = readSummary(balancer)
   return accounts.flatMap(({ name: account, regions }) =>
     regions.map(({ name: region }) => ({ provider, account, region, name })),
@@ -401,11 +401,11 @@ function Move({
   )
 }
 
-function isInService({ health }: Instance): boolean {
+function isInService({ health }: Instance) {
   return ['InService', 'Up', 'healthy'].includes(health.state)
 }
 
-function listenersText(balancer: Balancer): string {
+function listenersText(balancer: Balancer) {
   const texts = readBalancer(balancer).listeners.map((listener) => {
     const [outside, inside] = (['external', 'internal'] as const).map((side) =>
       [listener[`${side}Protocol`], listener[`${side}Port`]].filter(Boolean).join(' '),

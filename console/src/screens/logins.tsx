@@ -78,7 +78,7 @@ const columns: readonly Column<Login>[] = [
 ]
 
 /** The product and the system of a user agent, without the rest of it. */
-function browserOf({ userAgent = 'A browser' }: Login): string {
+function browserOf({ userAgent = 'A browser' }: Login) {
   const [, product, version] = /(Edg|OPR|Firefox|Chrome|Safari|curl)\/(\d+)/.exec(userAgent) ?? []
   if (product === undefined) return userAgent
   const system = /Windows|Mac OS X|Android|iPhone|iPad|Linux/.exec(userAgent)?.[0]
@@ -86,7 +86,7 @@ function browserOf({ userAgent = 'A browser' }: Login): string {
   return [`${name} ${version}`, system].filter(Boolean).join(', ')
 }
 
-function end(login: Login): void {
+function end(login: Login) {
   confirm({
     title: 'End this login?',
     effect: `${browserOf(login)} at ${login.address ?? '–'} has to sign in again. API tokens stay valid.`,
@@ -97,7 +97,7 @@ function end(login: Login): void {
   })
 }
 
-function endOthers(): void {
+function endOthers() {
   confirm({
     effect: 'Every other browser of yours has to sign in again. API tokens stay valid.',
     action: 'End all other logins',

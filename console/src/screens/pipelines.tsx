@@ -86,7 +86,7 @@ export function Pipelines({ params, query }: ScreenProps) {
 }
 
 /** The start of a pipeline has an address, which shows the dialog above the list. */
-function useStartDialog(pipeline: Pipeline | undefined, query: ScreenProps['query']): void {
+function useStartDialog(pipeline: Pipeline | undefined, query: ScreenProps['query']) {
   const navigate = useNavigate()
   useEffect(() => {
     if (pipeline === undefined) return

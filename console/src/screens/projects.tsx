@@ -140,7 +140,7 @@ function Shown({ project, landscape }: ProjectProps) {
 }
 
 /** Without rules, all of its applications belong to it. */
-function isOfProject(group: ServerGroup, rules: ReturnType<typeof partsOf>['clusters']): boolean {
+function isOfProject(group: ServerGroup, rules: ReturnType<typeof partsOf>['clusters']) {
   const { stack, detail, app } = group.moniker ?? {}
   const fits = (wanted = '', value = '') => wanted === '*' || wanted === value
   const isOf = (rule: (typeof rules)[number]) =>

@@ -121,7 +121,7 @@ function headline(
   environments: readonly Environment[],
   last: Environment | undefined,
   mayJudge: boolean,
-): string {
+) {
   if (last === undefined) return 'Nothing is deployed yet.'
   const { name, health, rollback } = last
   const parts = [`${name} serves ${labelsOf(last).slice(0, 3).join(', ')}`]

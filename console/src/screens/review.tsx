@@ -409,7 +409,7 @@ function Judge({ application, judgment, onDone }: JudgeProps) {
 async function judge(
   { execution: id, stage }: JudgeProps['judgment'],
   changes: Schemas['StageUpdate'],
-): Promise<void> {
+) {
   await patchStage({ id }, { id: stage }, changes)
   const current = await client
     .GET('/pipelines/{id}', { params: { path: { id } } })

@@ -98,7 +98,7 @@ function goToSibling(
   { id, pipelineConfigId }: Execution,
   { label, step, none }: Sibling,
   navigate: (url: string) => void,
-): void {
+) {
   if (!pipelineConfigId) return
   const from = location.pathname
   act(label, async () => {

@@ -116,18 +116,18 @@ function targetOf(group: ServerGroup, { application }: ServerGroupContext): Acti
 }
 
 /** Words its instances: `one` is the verb for one, `several` for several. */
-function itsInstances(group: ServerGroup, one: string, several: string): string {
+function itsInstances(group: ServerGroup, one: string, several: string) {
   const { total } = countsOf(group)
   return total === 1 ? `Its one instance ${one}` : `Its ${total} instances ${several}`
 }
 
-function sizeOf(group: ServerGroup): number {
+function sizeOf(group: ServerGroup) {
   return group.capacity?.desired ?? countsOf(group).total
 }
 
 const sizeField = { label: 'Desired instances', input: counted }
 
-function filledSize(group: ServerGroup, { capacity }: JsonObject): number {
+function filledSize(group: ServerGroup, { capacity }: JsonObject) {
   return numberOf(objectOf(capacity)['desired']) ?? sizeOf(group)
 }
 

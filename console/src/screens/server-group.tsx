@@ -113,7 +113,7 @@ function Group({ group, context, query }: GroupProps & Pick<ScreenProps, 'query'
 }
 
 /** Keys that lead to the versions before and after it. */
-function useSiblingLetters(group: ServerGroup, { application, groups }: ServerGroupContext): void {
+function useSiblingLetters(group: ServerGroup, { application, groups }: ServerGroupContext) {
   const navigate = useNavigate()
   const cluster = [group, ...siblingsOf(group, groups)].toSorted((a, b) =>
     a.name.localeCompare(b.name),

@@ -279,7 +279,7 @@ export function Revisions({ application }: { application: string }) {
 
 const stamps = new Set(['updateTs', 'createTs', 'lastModified', 'lastModifiedBy', 'user'])
 
-function changedKeys(newer: JsonObject, older: JsonObject | undefined): string {
+function changedKeys(newer: JsonObject, older: JsonObject | undefined) {
   if (older === undefined) return 'first kept revision'
   const changed = Object.keys({ ...newer, ...older }).filter(
     (key) => !stamps.has(key) && !isSame(newer[key], older[key]),

@@ -290,7 +290,7 @@ function Artifacts({
   )
 }
 
-function testsOf(reports: readonly JsonObject[]): string | undefined {
+function testsOf(reports: readonly JsonObject[]) {
   if (reports.length === 0) return undefined
   const sum = (key: string) =>
     reports.reduce((total, report) => total + (numberOf(report[key]) ?? 0), 0)

@@ -179,7 +179,7 @@ const comparisons: Readonly<Record<string, (left: string, right: string) => bool
 }
 
 /** A conditional parameter is shown while another one has the value that it names. */
-function isShown(parameter: Parameter, values: Readonly<Record<string, string>>): boolean {
+function isShown(parameter: Parameter, values: Readonly<Record<string, string>>) {
   const { parameter: other, comparator, comparatorValue } = objectOf(parameter['conditional'])
   const [name, right = ''] = [scalarOf(other), scalarOf(comparatorValue)]
   const compare = comparisons[String(comparator)] ?? ((left: string) => left === right)

@@ -186,7 +186,7 @@ function cancel({ id, name }: Task): void {
   })
 }
 
-function userOf({ variables, execution }: Task): string | undefined {
+function userOf({ variables, execution }: Task) {
   return (
     scalarOf(execution?.authentication?.user) ??
     scalarOf(variables.find(({ key }) => key === 'user')?.value)

@@ -101,7 +101,7 @@ const columns: readonly Column<Token>[] = [
   ),
 ]
 
-function createToken(maxDays: number): void {
+function createToken(maxDays: number) {
   confirm({
     action: 'Create token',
     values: { name: '', days: String(maxDays), applications: '', readOnly: false },
@@ -158,7 +158,7 @@ function secretOf({ name, token }: Schemas['IssuedApiToken']) {
   return <SecretDialog what="secret" of={name} secret={token} />
 }
 
-function revoke({ id, name, lastUsedAt }: Token): void {
+function revoke({ id, name, lastUsedAt }: Token) {
   const used =
     lastUsedAt == null
       ? 'It was never used.'

@@ -86,7 +86,7 @@ function actionsOf(user: User, isLastAdmin: boolean): readonly MenuItem[] {
   ]
 }
 
-function addUser(): void {
+function addUser() {
   confirm({
     action: 'Add user',
     effect: 'Fairlead generates a password, which is shown once.',
@@ -103,7 +103,7 @@ function passwordOf({ username, password = '' }: Schemas['FormUserPassword']) {
   return <SecretDialog what="password" of={username} secret={password} />
 }
 
-function setPassword({ username }: User): void {
+function setPassword({ username }: User) {
   const params = { path: { username } }
   confirm({
     title: `A new password for ${username}?`,
@@ -117,7 +117,7 @@ function setPassword({ username }: User): void {
   })
 }
 
-function setRoles({ username, roles: before, isAdmin }: User, isSelf: boolean): void {
+function setRoles({ username, roles: before, isAdmin }: User, isSelf: boolean) {
   const params = { path: { username } }
   const loses = (roles: string) =>
     !before.every((role) => splitList(roles.toLowerCase()).includes(role))
@@ -148,7 +148,7 @@ function unlock({ username }: User): void {
   })
 }
 
-function remove({ username, tokens = 0 }: User): void {
+function remove({ username, tokens = 0 }: User) {
   const revoked =
     tokens === 0
       ? ''

@@ -41,7 +41,7 @@ function Groups() {
   )
 }
 
-function clusterName({ application, stack, freeFormDetails }: JsonObject, own: string): string {
+function clusterName({ application, stack, freeFormDetails }: JsonObject, own: string) {
   return [application ?? own, stack, freeFormDetails]
     .flatMap((part) => scalarOf(part) ?? [])
     .join('-')
@@ -59,7 +59,7 @@ function NextName() {
 export const deployForm: readonly Part[] = [{ View: Groups, shows: ['clusters'] }]
 
 /** What gives the stage an image unless it names one: stages before it, triggers, expected artifacts. */
-function imageSourcesOf(definition: JsonObject, index: number): readonly string[] {
+function imageSourcesOf(definition: JsonObject, index: number) {
   const nodes = toNodes(definition)
   const before = stagesBefore(nodes, nodes[index]?.key ?? '')
   const has = (list: string, isOne: (item: JsonObject) => boolean) =>
@@ -162,7 +162,7 @@ const strategies: readonly Way<string>[] = [
   },
 ]
 
-function strategyOf({ holder }: Form): string {
+function strategyOf({ holder }: Form) {
   return (scalarOf(holder['strategy']) ?? 'none').toLowerCase()
 }
 

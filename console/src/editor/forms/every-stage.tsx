@@ -122,7 +122,7 @@ const timeParts = [
   ),
 ]
 
-function summaryOfTime({ draft, holder }: Form): string {
+function summaryOfTime({ draft, holder }: Form) {
   const before = toNodes(draft.definition.value).filter(({ key }) =>
     requisitesOf(holder).includes(key),
   )

@@ -19,7 +19,7 @@ function sourceOf({ get }: Form): 'git' | 'directory' | 'package' {
 }
 
 /** Otherwise another bakery makes the images. */
-function isHere({ holder: { cloudProviderType, cloudProvider } }: Form): boolean {
+function isHere({ holder: { cloudProviderType, cloudProvider } }: Form) {
   const provider = cloudProviderType ?? cloudProvider
   return provider === undefined || provider === standalone.provider
 }
@@ -96,7 +96,7 @@ function ArgumentsInput({ value, onChange, ...input }: InputProps) {
   return <TextInput {...input} value={textsOf(value).join('\n')} onChange={change} isCode isLong />
 }
 
-function quote(word: string): string {
+function quote(word: string) {
   return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
