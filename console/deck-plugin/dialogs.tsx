@@ -9,7 +9,6 @@ interface FormDialog {
   readonly application: Application
   readonly title: string
   readonly fields: readonly Field[]
-  /** Initial value of the form. */
   readonly value: JsonObject
   /** Label of the button. */
   readonly action: string

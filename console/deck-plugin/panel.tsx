@@ -71,7 +71,6 @@ interface SectionProps {
   readonly children?: ComponentChildren
 }
 
-/** A part of a panel. */
 export function Section({ heading, facts, children }: SectionProps) {
   return (
     <core.CollapsibleSection heading={heading} defaultExpanded>

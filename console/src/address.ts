@@ -71,7 +71,6 @@ export const to = {
   ) => own(application, ['manifests', place.account, place.location || '_', place.name], query),
   resources: (application: string, query?: Query) => own(application, ['resources'], query),
   pipelines: (application: string, query?: Query) => own(application, ['pipelines'], query),
-  /** The page of one pipeline. */
   pipeline: (application: string, id: string, query?: Query) =>
     own(application, ['pipelines', id], query),
   startPipeline: (application: string, id: string, query?: Query) =>
@@ -80,7 +79,6 @@ export const to = {
     own(application, ['pipelines', 'new'], query),
   editPipeline: (application: string, id: string, query?: Query) =>
     own(application, ['pipelines', id, 'edit'], query),
-  /** Runs of an application, or of all. */
   runs: (application?: string, query?: Query) =>
     application === undefined ? address(['runs'], query) : own(application, ['runs'], query),
   environments: (query?: Query) => address(['environments'], query),

@@ -108,7 +108,6 @@ async function failureAtEnd(id: string) {
   }
 }
 
-/** Why a task failed. */
 export function failureOf({ variables, execution }: Task): string | undefined {
   const variable = (name: string) => variables.find(({ key }) => key === name)?.value
   return (

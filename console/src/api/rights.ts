@@ -46,7 +46,6 @@ export function useDenial(
     : undefined
 }
 
-/** Why a pipeline may not be started. */
 export function useStartDenial({ application, disabled }: Schemas['Pipeline']): string | undefined {
   const reason = useDenial(startOperation, application)
   return disabled === true ? 'The pipeline is disabled.' : reason

@@ -28,7 +28,6 @@ export interface Action
   readonly type?: string
   /** In its texts, before the name; its label unless given. */
   readonly verb?: string
-  /** Further fields of the job. */
   readonly job?: (values: JsonObject) => JsonObject
   /** The task in words: verb and name unless given. */
   readonly task?: (values: JsonObject) => string

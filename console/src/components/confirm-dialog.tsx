@@ -30,7 +30,6 @@ export interface Question<Values extends JsonObject = JsonObject, Answer = unkno
   readonly destructive?: boolean
   /** Facts about what it is done to: object, account, region, what runs there. */
   readonly facts?: readonly (readonly [string, ComponentChildren])[]
-  /** Initial values. */
   readonly values?: Values
   readonly fields?: FieldTable
   /** Below the fields. */

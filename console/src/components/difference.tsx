@@ -9,7 +9,6 @@ interface DifferenceProps {
     readonly before: unknown
     readonly after: unknown
   }[]
-  /** Titles of the columns. */
   readonly heads?: readonly [field: string, before: string, after: string]
   readonly label?: string
 }

@@ -10,7 +10,6 @@ type Balancer = Schemas['LoadBalancer']
 
 const maxLinks = 3
 
-/** Load balancers of an application. */
 export function useBalancers(application: string) {
   return useLive(
     '/applications/{application}/loadBalancers',

@@ -379,7 +379,6 @@ function useRemote(text: string): readonly HitGroup[] {
   }, [q, text, body, error])
 }
 
-/** Runs that are shown. */
 const maxRuns = 8
 
 /** Runs by version, commit, author, message, ticket, branch or their id. */

@@ -6,7 +6,6 @@ export interface GraphPlaces {
   readonly nodeWidth: number
   /** Upper left corners. */
   readonly places: ReadonlyMap<string, { readonly x: number; readonly y: number }>
-  /** Path of each edge. */
   readonly lines: readonly string[]
 }
 

@@ -166,7 +166,6 @@ interface ManifestPlace {
   readonly provider: string
   readonly label: string
   readonly account: string
-  /** Known namespaces. */
   readonly namespaces: readonly string[]
 }
 

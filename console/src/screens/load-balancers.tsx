@@ -282,7 +282,6 @@ function serviceOf(balancer: Balancer): Status {
 }
 
 interface PartProps {
-  /** Place of the load balancer. */
   readonly place: Place
   readonly application: string | undefined
   /** Instances are not taken out one by one. */

@@ -42,7 +42,6 @@ const loadFailedObjects = async () =>
 const maxChildren = 5
 
 interface FailureProps {
-  /** The run that is shown. */
   readonly run: Execution
   /** The run in which the stage failed, and its failure. */
   readonly execution: Execution
