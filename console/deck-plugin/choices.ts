@@ -42,20 +42,16 @@ const ours = (list: unknown) =>
   readItems(list).filter(({ cloudProvider }) => cloudProvider === provider)
 const namesOf = (items: readonly Item[]) => items.map(({ name }) => name)
 
+const ofAccounts = { path: () => '/credentials', query: { expand: true } }
+
 const sources: Partial<Record<ChoicesSource, Source>> = {
-  accounts: {
-    path: () => '/credentials',
-    query: { expand: true },
-    values: (body) => namesOf(ours(body)),
-  },
+  accounts: { ...ofAccounts, values: (body) => namesOf(ours(body)) },
   regions: {
-    path: () => '/credentials',
-    query: { expand: true },
+    ...ofAccounts,
     values: (body, place) => narrow(ours(body), place, 'name').flatMap(({ regions }) => regions),
   },
   'instance-types': {
-    path: () => '/credentials',
-    query: { expand: true },
+    ...ofAccounts,
     values: (body, place) =>
       narrow(ours(body), place, 'name').flatMap(({ instanceTypes }) => instanceTypes),
   },

@@ -131,14 +131,13 @@ function openUpsert(
 interface KindPanelProps {
   readonly kind: Kind
   readonly app: Application
-  readonly account: string
-  readonly region: string
-  readonly name: string
+  readonly place: Named
   readonly edit: () => Promise<unknown>
   readonly children: ComponentChildren
 }
 
-function KindPanel({ kind, app, account, region, name, edit, children }: KindPanelProps) {
+function KindPanel({ kind, app, place, edit, children }: KindPanelProps) {
+  const { name, accountId: account, region } = place
   const { label, items, nameField, page } = kinds[kind]
   const remove = () =>
     confirm({
@@ -184,14 +183,7 @@ export const LoadBalancerModal = {
 const toCheck = shape({ target: scalarOf, interval: asGiven })
 
 /** What is read, as it is written. */
-function toForm({
-  name,
-  account,
-  region,
-  listeners,
-  healthCheck,
-  securityGroups,
-}: JsonObject): JsonObject {
+function toForm({ name, account, region, listeners, healthCheck, securityGroups }: JsonObject) {
   const { target, interval } = toCheck(healthCheck)
   return {
     name,
@@ -217,10 +209,8 @@ const readBalancer = shape({
   healthCheck: toCheck,
 })
 
-export function LoadBalancerDetails({
-  app,
-  loadBalancer: { name, accountId: account, region },
-}: BalancerProps) {
+export function LoadBalancerDetails({ app, loadBalancer: place }: BalancerProps) {
+  const { name, accountId: account, region } = place
   const balancers = useItems(app, 'loadBalancers')
   const found = balancers?.find(
     (each) => each['name'] === name && each['account'] === account && each['region'] === region,
@@ -231,14 +221,7 @@ export function LoadBalancerDetails({
   const edit = () => LoadBalancerModal.show({ app, loadBalancer: found })
   const balancer = readBalancer(found)
   return (
-    <KindPanel
-      kind="LoadBalancer"
-      app={app}
-      account={account}
-      region={region}
-      name={name}
-      edit={edit}
-    >
+    <KindPanel kind="LoadBalancer" app={app} place={place} edit={edit}>
       <Section
         heading="Load Balancer Details"
         facts={{
@@ -335,10 +318,8 @@ interface FirewallProps {
   readonly resolvedSecurityGroup: Named
 }
 
-export function SecurityGroupDetails({
-  app,
-  resolvedSecurityGroup: { name: id, accountId: account, region },
-}: FirewallProps) {
+export function SecurityGroupDetails({ app, resolvedSecurityGroup: place }: FirewallProps) {
+  const { name: id, accountId: account, region } = place
   const listed = useItems(app, 'securityGroups')
   const [firewall, setFirewall] = useState<JsonObject | 'missing'>()
   useEffect(() => {
@@ -347,15 +328,12 @@ export function SecurityGroupDetails({
   }, [listed, account, region, id])
   if (firewall === undefined) return <Panel title={id}>Loading …</Panel>
   if (firewall === 'missing') return <Panel title={id}>The firewall does not exist any more.</Panel>
-  const name = String(firewall['name'])
   const edit = () => SecurityGroupModal.show({ app, securityGroup: firewall })
   return (
     <KindPanel
       kind="SecurityGroup"
       app={app}
-      account={account}
-      region={region}
-      name={name}
+      place={{ ...place, name: String(firewall['name']) }}
       edit={edit}
     >
       <Section

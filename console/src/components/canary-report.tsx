@@ -87,7 +87,7 @@ export function CanaryReport({ id, intervals = [], onChoose, isBrief }: ReportPr
               <Name text={report.sentence} max={600} />
             </p>
             {report.outlook !== undefined && <p class="muted">{report.outlook}</p>}
-            <Scores report={report} intervals={shown} id={id} {...(onChoose && { onChoose })} />
+            <Scores report={report} intervals={shown} id={id} onChoose={onChoose} />
             {!isBrief && <Metrics report={report} />}
           </div>
         )

@@ -6,6 +6,7 @@ import { useMemo } from 'preact/hooks'
 import { basePath, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
+import { useRunsOf } from '../api/pipelines.ts'
 import {
   changeOperation,
   mostQuestions,
@@ -423,11 +424,9 @@ function useStates(
 ): readonly HitGroup[] {
   const shown = useSettled(groups, pauseMs).flatMap(({ hits }) => hits.slice(0, maxStates))
   const applications = [...new Set(shown.flatMap(({ application }) => application ?? []))]
-  const pipelineConfigIds = [...new Set(shown.flatMap(({ pipeline }) => pipeline ?? []))].join()
+  const pipelineIds = [...new Set(shown.flatMap(({ pipeline }) => pipeline ?? []))].join()
   const standings = useStandings(() => applications)
-  const last =
-    pipelineConfigIds === '' ? undefined : { query: { pipelineConfigIds, limit: 1, expand: false } }
-  const runs = useLive('/executions', last, 'open').body ?? []
+  const runs = useRunsOf(pipelineIds, 1).body ?? []
   const stateOf = ({ application = '', pipeline, state }: Hit): Status | undefined => {
     const run =
       pipeline && [...active, ...runs].find(({ pipelineConfigId }) => pipelineConfigId === pipeline)

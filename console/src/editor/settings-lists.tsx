@@ -11,6 +11,7 @@ import {
 import { ChoiceField } from '../components/form-fields.tsx'
 import { Panel } from '../components/screen.tsx'
 import { freeName } from '../model/names.ts'
+import { stamps } from './changes.ts'
 import type { Draft } from './draft.ts'
 import { FieldList, OtherProblems } from './fields.tsx'
 import { type ItemKind, ItemList } from './item-list.tsx'
@@ -83,16 +84,8 @@ export type SectionId = (typeof sections)[number]['id']
 
 /** Keys that another view shows, or that the store sets. */
 const elsewhere = [
-  ...[
-    'application',
-    'id',
-    'stages',
-    'parameterConfig',
-    'triggers',
-    'notifications',
-    'expectedArtifacts',
-  ],
-  ...['index', 'schema', 'updateTs', 'lastModifiedBy', 'lastModified', 'createTs'],
+  ...['application', 'id', 'stages', 'index', 'schema', ...stamps],
+  ...['parameterConfig', 'triggers', 'notifications', 'expectedArtifacts'],
 ]
 
 const nameField = describeText('name', {
@@ -105,7 +98,7 @@ export function PipelineSettings({ draft, section }: { draft: Draft; section: Se
   const { label, list, kind } = sections.find(({ id }) => id === section) ?? sections[0]
   const count = list === undefined ? undefined : objectsOf(draft.definition.value[list]).length
   return (
-    <Panel class="editor-panel" title={label} {...(count !== undefined && { count })}>
+    <Panel class="editor-panel" title={label} count={count}>
       {list === undefined ? (
         <FieldList
           draft={draft}

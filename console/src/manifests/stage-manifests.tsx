@@ -1,6 +1,6 @@
 /** What a stage deploys or changes: its plan, and each object with its state now. */
 import { to } from '../address.ts'
-import { useLive } from '../api/live.ts'
+import { useServerGroups } from '../api/pipelines.ts'
 import { Name, NameLink, StatusBadge } from '../components/text.tsx'
 import { isComplete, type Stage } from '../model/execution.ts'
 import { groupPlace, instanceId, instancesOf } from '../model/server-groups.ts'
@@ -92,9 +92,11 @@ function ObjectRow({
 /** What a failed stage has left in a cluster: its objects, and the last output of a pod that is not up. */
 export function FailedObjects({ application, stage }: StageManifestsProps) {
   const objects = objectsOfStage(stage)
-  const parameters = objects.length === 0 ? undefined : { path: { applicationName: application } }
-  const groups =
-    useLive('/applications/{applicationName}/serverGroups', parameters, 'open').body ?? []
+  const { body: groups = [] } = useServerGroups(
+    objects.length === 0 ? undefined : application,
+    undefined,
+    { refresh: 'open' },
+  )
   const [group] = groups
     .filter((one) => !one.isDisabled && objects.some((place) => isPartOf(one, place)))
     .toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))

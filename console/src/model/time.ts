@@ -68,7 +68,7 @@ export function formatTimes(times: readonly number[], timeZone?: string): string
     hour: '2-digit',
     minute: '2-digit',
     ...(times.some((at) => at % minute !== 0) && { second: '2-digit' }),
-    ...(timeZone !== undefined && { timeZone }),
+    timeZone,
   })
   return times.map((at) => format.format(at)).join('; ')
 }

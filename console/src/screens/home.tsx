@@ -71,13 +71,7 @@ export function Home({ query }: ScreenProps) {
   const isNew = !onlyWaiting && scope === 'all' && readings.every(({ body }) => body?.length === 0)
   const isUnknown = readings.every(({ body }) => body === undefined)
   const outage = isUnknown ? readings.find(({ error }) => error !== undefined)?.error : undefined
-  const own = {
-    title: 'Waiting for you',
-    none: 'Nothing waits for you.',
-    live: active,
-    items: known,
-    of: scope,
-  }
+  const own = { ...waitingBlock(active, known), of: scope }
   return (
     <>
       <PageHead
@@ -97,13 +91,13 @@ export function Home({ query }: ScreenProps) {
       ) : isUnknown ? (
         <Loading />
       ) : onlyWaiting ? (
-        <Block {...own} row={waitingRow} />
+        <Block {...own} />
       ) : (
         <div class="home">
           <div class="stack">
             <Headline {...others} waiting={waiting} />
             <OwnFindings />
-            <Block {...own} row={waitingRow} more={to.home({ show: 'waiting' })} />
+            <Block {...own} more={to.home({ show: 'waiting' })} />
             <Others {...others} waiting={waiting} of={scope} />
           </div>
           <div class="stack">
@@ -130,11 +124,7 @@ export function NotificationCentre() {
     <Dialog title="Notifications">
       <div class="stack">
         <Block
-          title="Waiting for you"
-          none="Nothing waits for you."
-          live={active}
-          items={useWaiting(active.body)}
-          row={waitingRow}
+          {...waitingBlock(active, useWaiting(active.body))}
           more={to.home({ show: 'waiting' })}
         />
         <Block
@@ -287,6 +277,11 @@ function Row({
       <span class="row muted aside">{end}</span>
     </div>
   )
+}
+
+function waitingBlock(live: Runs, items: readonly Execution[] | undefined) {
+  const words = { title: 'Waiting for you', none: 'Nothing waits for you.' }
+  return { ...words, live, items, row: waitingRow }
 }
 
 async function review({ application, id: execution }: Execution, stage: string | undefined) {

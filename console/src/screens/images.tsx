@@ -108,7 +108,7 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
 }
 
 function ImagePanel({ provider, image }: { provider: string; image: Image }) {
-  const { origin, size, files, digest, labels } = attributesOf(image)
+  const { origin, size, files, digest, labels } = readAttributes(image.attributes)
   const { bake: bakeId, execution: run } = origin
   const id = idOf(image)
   const using = useUsing(id)
@@ -261,20 +261,16 @@ const readAttributes = shape({
   }),
 })
 
-function attributesOf({ attributes }: Image) {
-  return readAttributes(attributes)
-}
-
-function idOf(image: Image): string {
+function idOf(image: Image) {
   return scalarOf(image['imageId']) ?? scalarOf(image['imageName']) ?? ''
 }
 
-function createdAt(image: Image): number | undefined {
-  return Date.parse(attributesOf(image).creationDate) || undefined
+function createdAt(image: Image) {
+  return Date.parse(readAttributes(image.attributes).creationDate) || undefined
 }
 
-function originOf(image: Image): string | undefined {
-  const { kind, user, baseOs } = attributesOf(image).origin
+function originOf(image: Image) {
+  const { kind, user, baseOs } = readAttributes(image.attributes).origin
   if (kind === 'upload') return `upload by ${user}`
   return baseOs === undefined ? kind : `bake from ${baseOs}`
 }

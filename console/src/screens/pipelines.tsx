@@ -259,7 +259,7 @@ function TriggerEvents({
   query: { events: chosen = '', of: pipeline },
 }: ListProps) {
   const outcome = Object.hasOwn(marks, chosen) ? (chosen as keyof typeof marks) : undefined
-  const query = { ...(outcome && { outcome }), ...(pipeline && { pipeline }), limit: 50 }
+  const query = { outcome, ...(pipeline && { pipeline }), limit: 50 }
   const parameters = chosen === '' ? undefined : { path: { application }, query }
   const live = useLive('/applications/{application}/triggerEvents', parameters)
   if (chosen === '') return null

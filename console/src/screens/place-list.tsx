@@ -81,7 +81,7 @@ interface ListProps<Body, Row> {
 /** The rows of a read in whatever state it is, those that the address leaves. */
 export function List<Body, Row>(props: ListProps<Body, Row>) {
   const { live, rowsOf, icon, empty, create, ...list } = props
-  const none = <EmptyState {...(icon && { icon })} text={empty} children={create} />
+  const none = <EmptyState icon={icon} text={empty} children={create} />
   return (
     <Loaded live={live} rows={6} empty={none}>
       {(body) => {

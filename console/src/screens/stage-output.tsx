@@ -79,7 +79,7 @@ function BuildOutput({ host, job, number, isEnded, show }: BuildProps) {
 export function ProgramTail({ program, name }: { program: Program; name: string }) {
   const { account, region, id, provider } = program
   const useTail = (isRead: boolean, more: { previous?: string }) => {
-    const query = { ...(provider !== undefined && { provider }), tail: tailLines, ...more }
+    const query = { provider, tail: tailLines, ...more }
     const parameters = { path: { account, region, instanceId: id }, query }
     return useLive(
       '/instances/{account}/{region}/{instanceId}/console',
