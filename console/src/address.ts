@@ -38,6 +38,15 @@ export function useNavigate(): (address: string, replaces?: boolean) => void {
   return useLocation().route
 }
 
+/** Replaces values of the query in the address of the page: filters, tabs and choices of a screen. */
+export function useQueryChange(): (changes: Query) => void {
+  const navigate = useNavigate()
+  return (changes) => {
+    const query = Object.fromEntries(new URLSearchParams(location.search))
+    navigate(location.pathname + formatQuery({ ...query, ...changes }), true)
+  }
+}
+
 /** A screen of one application. */
 function own(application: string, parts: readonly string[], query?: Query) {
   return address(['applications', application, ...parts], query)

@@ -139,11 +139,7 @@ addEventListener('keydown', (event) => {
     event.preventDefault()
 })
 
-function nextRow(
-  event: KeyboardEvent,
-  target: HTMLElement,
-  row: HTMLElement | null,
-): HTMLElement | undefined {
+function nextRow(event: KeyboardEvent, target: HTMLElement, row: HTMLElement | null) {
   // Without a row, arrows scroll the page.
   const arrow =
     row === null || target.closest(ownArrows) ? undefined : { ArrowDown: 1, ArrowUp: -1 }[event.key]
@@ -157,11 +153,7 @@ function nextRow(
 }
 
 /** Left and right, from a server group into its instances and back. */
-function nextInRow(
-  key: string,
-  target: HTMLElement,
-  row: HTMLElement | null,
-): HTMLElement | undefined {
+function nextInRow(key: string, target: HTMLElement, row: HTMLElement | null) {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[key]
   const items = [...(row?.querySelectorAll<HTMLElement>('.row-link, .marks a') ?? [])]
   return step === undefined || !items.includes(target)

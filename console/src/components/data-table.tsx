@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
-import { useQueryChange } from '../query.ts'
+import { useQueryChange } from '../address.ts'
 import { showing } from '../words.ts'
 import { Button } from './button.tsx'
 import { Menu, type MenuItem } from './menu.tsx'

@@ -82,10 +82,7 @@ function RunPicture({ application, deployment }: { application: string; deployme
 }
 
 /** Server groups of other clusters behind the same load balancer; undefined while they are read. */
-function useSharers(
-  groups: readonly ServerGroup[],
-  pace: LiveOptions<unknown>,
-): readonly ServerGroup[] | undefined {
+function useSharers(groups: readonly ServerGroup[], pace: LiveOptions<unknown>) {
   const group = groups.find((each) => loadBalancersOf(each).length > 0)
   const [name = ''] = group === undefined ? [] : loadBalancersOf(group)
   const asked = group && {

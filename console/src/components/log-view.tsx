@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { useQueryChange } from '../address.ts'
 import { toPlain, toSpans } from '../model/ansi.ts'
 import { downloadText } from '../model/download.ts'
 import {
@@ -14,7 +15,6 @@ import {
   toLogText,
 } from '../model/log-lines.ts'
 import { formatDuration } from '../model/time.ts'
-import { useQueryChange } from '../query.ts'
 import { plural } from '../words.ts'
 import { IconButton } from './button.tsx'
 import { Check } from './form-fields.tsx'

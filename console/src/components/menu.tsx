@@ -112,11 +112,7 @@ function useLetters(button: RefObject<HTMLElement | null>, items: readonly MenuI
 }
 
 /** An open list has the focus, and closes when the pointer goes elsewhere. */
-function useOpenList(
-  list: RefObject<HTMLElement | null>,
-  isOpen: boolean,
-  close: () => void,
-): void {
+function useOpenList(list: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void) {
   useEffect(() => {
     const menu = list.current?.closest('.menu')
     if (!isOpen || !menu) return

@@ -10,8 +10,7 @@ import {
   unheldRights,
 } from '../model/permissions.ts'
 import { Banner } from './button.tsx'
-import { CheckList, TextField } from './form-fields.tsx'
-import { RecordRows } from './record-rows.tsx'
+import { CheckList, RecordRows, TextField } from './form-fields.tsx'
 import { Icon, Name } from './text.tsx'
 
 const rightWords = { READ: 'read', EXECUTE: 'start', WRITE: 'change' } as const

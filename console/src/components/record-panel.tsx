@@ -1,8 +1,8 @@
 /** A panel about one thing: its facts, what else there is to say, and its whole record behind a fold. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { Lazy, loadCodeEditor } from '../editor/lazy.tsx'
-import { Panel } from './screen.tsx'
+import { loadCodeEditor } from '../editor/lazy.tsx'
+import { Lazy, Panel } from './screen.tsx'
 import { type Fact, KeyValue, Name } from './text.tsx'
 
 interface RecordPanelProps {

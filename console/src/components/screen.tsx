@@ -1,6 +1,6 @@
 /** The heads of screens, their panels, and what stands in a panel instead of, or above, its content. */
 import { textsOf } from '@fairlead/base/json/values.ts'
-import { Component, type ComponentChildren, createContext } from 'preact'
+import { Component, type ComponentChildren, type ComponentType, createContext } from 'preact'
 import { useContext, useEffect, useId, useState } from 'preact/hooks'
 import { apiPath, applicationHere, to } from '../address.ts'
 import type { ApiError } from '../api/client.ts'
@@ -429,4 +429,37 @@ export class ErrorBoundary extends Component<
       </div>
     )
   }
+}
+
+type Load<Props> = () => Promise<ComponentType<Props>>
+
+/** Loaded once; a part that was shown before is shown at once. */
+const loaded = new Map<unknown, unknown>()
+
+/** A part of a screen that is loaded when it is first shown. */
+export function Lazy<Props>({ load, props }: { load: Load<Props>; props: Props }) {
+  const [, redraw] = useState(0)
+  const [failed, setFailed] = useState<Load<Props>>()
+  useEffect(() => {
+    if (loaded.has(load)) return
+    load().then(
+      (component) => {
+        loaded.set(load, component)
+        redraw((count) => count + 1)
+      },
+      () => setFailed(() => load),
+    )
+  }, [load])
+  const Part = loaded.get(load) as ComponentType<Props> | undefined
+  if (Part !== undefined) return <Part {...(props as Props & object)} />
+  if (failed !== load) return <Loading rows={6} />
+  // A part that was not loaded before an upgrade does not exist any more.
+  return (
+    <Banner
+      tone="info"
+      actions={<Button onClick={() => location.reload()}>Load the page again</Button>}
+    >
+      Fairlead was updated, or does not answer.
+    </Banner>
+  )
 }

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { useQueryChange } from '../query.ts'
+import { useQueryChange } from '../address.ts'
 import { Menu } from './menu.tsx'
 
 interface LinkTab {

@@ -2,11 +2,12 @@
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
+import { Lazy } from '../components/screen.tsx'
 import { Name } from '../components/text.tsx'
 import { showHidden } from '../model/names.ts'
 import { withoutStamps } from './changes.ts'
 import { describeChanges, type PartChange, showValue } from './describe-changes.ts'
-import { Lazy, loadCodeEditor } from './lazy.tsx'
+import { loadCodeEditor } from './lazy.tsx'
 
 const nothing: JsonObject = { stages: [], parameterConfig: [], triggers: [], expectedArtifacts: [] }
 

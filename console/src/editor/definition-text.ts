@@ -142,10 +142,7 @@ export function findRanges(text: string): (path: Path) => TextRange | undefined 
   return (path) => (document.errors.length > 0 ? undefined : rangeAt(path))
 }
 
-function toRange(
-  [from, to]: readonly [number, number, number?],
-  end = Number.POSITIVE_INFINITY,
-): TextRange {
+function toRange([from, to]: readonly [number, number, number?], end = Number.POSITIVE_INFINITY) {
   return { from: Math.min(from, end), to: Math.min(Math.max(to, from + 1), end) }
 }
 

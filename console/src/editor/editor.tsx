@@ -2,18 +2,17 @@
 
 import { type JsonObject, numberOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { type ScreenProps, to, useNavigate } from '../address.ts'
+import { type ScreenProps, to, useNavigate, useQueryChange } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useDenial } from '../api/rights.ts'
 import { openDialog } from '../components/dialog.tsx'
 import { useIsShown } from '../components/form-dialog.tsx'
 import { announcement } from '../components/notices.tsx'
-import { ErrorState, Loading, PageHead, pipelineCrumbs } from '../components/screen.tsx'
+import { ErrorState, Lazy, Loading, PageHead, pipelineCrumbs } from '../components/screen.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Name } from '../components/text.tsx'
 import { useLeaveGuard } from '../leave.tsx'
 import { useKeyDown } from '../letter-keys.ts'
-import { useQueryChange } from '../query.ts'
 import { isSameDefinition } from './changes.ts'
 import type { Draft, TabProps } from './draft.ts'
 import {
@@ -27,7 +26,6 @@ import {
   Problems,
 } from './editor-head.tsx'
 import type { Path } from './json-path.ts'
-import { Lazy } from './lazy.tsx'
 import { adoptDraft, forgetDraft, openDraft } from './open-draft.ts'
 import { MergeDialog, SaveDialog } from './save-dialog.tsx'
 import type { StageTypes } from './stages.ts'

@@ -5,10 +5,10 @@ import { EditorView } from '@codemirror/view'
 import { effect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { useQueryChange } from '../address.ts'
 import { Banner, Button } from '../components/button.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { StatusText } from '../components/text.tsx'
-import { useQueryChange } from '../query.ts'
 import { codeExtensions } from './code-editor.tsx'
 import {
   findRanges,
@@ -79,7 +79,7 @@ export function TextTab({ draft }: TabProps) {
 }
 
 /** @returns what closes it; what was typed last is read then */
-function openText(parent: HTMLElement, draft: Draft, format: TextFormat): () => void {
+function openText(parent: HTMLElement, draft: Draft, format: TextFormat) {
   const session = openTextSession(draft, format)
   let timer: ReturnType<typeof setTimeout> | undefined
   const read = () => {

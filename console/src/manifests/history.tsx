@@ -1,7 +1,7 @@
 /** Revisions of a manager: image and age of each, what differs from the current one, and the way back. */
 
 import { objectOf } from '@fairlead/base/json/values.ts'
-import { type ScreenProps, to } from '../address.ts'
+import { type ScreenProps, to, useQueryChange } from '../address.ts'
 import { Button } from '../components/button.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { Difference } from '../components/difference.tsx'
@@ -9,7 +9,6 @@ import { EmptyState, Loading, Panel } from '../components/screen.tsx'
 import { NameLink, Time } from '../components/text.tsx'
 import { changed } from '../model/compare.ts'
 import { countsOf } from '../model/server-groups.ts'
-import { useQueryChange } from '../query.ts'
 import { undoTo, useManifestActions } from './actions.tsx'
 import { bareName, fieldOf, type ManifestView } from './object.ts'
 import { type ActedObject, useManifest } from './use-object.ts'

@@ -11,13 +11,14 @@ import {
   applicationCrumbs,
   EmptyState,
   HeadActions,
+  Lazy,
   Loaded,
   Loading,
   PageHead,
 } from '../components/screen.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
 import { PlainText, StatusBadge, Time } from '../components/text.tsx'
-import { Lazy, loadCodeEditor, loadText } from '../editor/lazy.tsx'
+import { loadCodeEditor, loadText } from '../editor/lazy.tsx'
 import { instanceId, instancesOf } from '../model/server-groups.ts'
 import { useManifestActions } from './actions.tsx'
 import { History } from './history.tsx'

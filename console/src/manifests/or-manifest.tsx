@@ -2,8 +2,7 @@
 import type { LoadScreen, ScreenProps } from '../address.ts'
 import { hasManifests, providerOf } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
-import { Loading } from '../components/screen.tsx'
-import { Lazy } from '../editor/lazy.tsx'
+import { Lazy, Loading } from '../components/screen.tsx'
 import { isFullName } from './object.ts'
 
 const loadManifestScreen = async () => (await import('./manifest-screen.tsx')).ManifestScreen

@@ -120,10 +120,7 @@ function link(way: readonly Item[]) {
 }
 
 /** One more than the highest rank before; what closes a circle does not count. */
-function ranksOf(
-  nodes: readonly { readonly id: string }[],
-  edges: readonly Edge[],
-): ReadonlyMap<string, number> {
+function ranksOf(nodes: readonly { readonly id: string }[], edges: readonly Edge[]) {
   const before = Map.groupBy(edges, ({ to }) => to)
   const ranks = new Map<string, number>()
   for (const { id } of nodes) {
@@ -134,11 +131,7 @@ function ranksOf(
 }
 
 /** Nodes keep their order; a lane goes below those that come from above its own beginning, or from the same node. */
-function withLanes(
-  nodes: readonly Item[],
-  lanes: readonly Item[],
-  former: readonly Item[],
-): readonly Item[] {
+function withLanes(nodes: readonly Item[], lanes: readonly Item[], former: readonly Item[]) {
   if (lanes.length === 0) return nodes
   const keyOf = ({ before }: Item) => mean(before.map((item) => former.indexOf(item)))
   const keys = nodes.map(keyOf)
@@ -182,13 +175,7 @@ function spread(column: readonly Item[], wanted: (item: Item) => number) {
     for (const { item, offset: own } of group.items) item.y = middleOf(group) + own
 }
 
-function middleOf({
-  sum,
-  items,
-}: {
-  readonly sum: number
-  readonly items: readonly unknown[]
-}): number {
+function middleOf({ sum, items }: { readonly sum: number; readonly items: readonly unknown[] }) {
   return sum / items.length
 }
 

@@ -297,12 +297,7 @@ export function artifactsFor(
 
 const parameterOf = /\$\{\s*(?:trigger\.)?parameters(?:\.([\w-]+)|\[['"]([^'"]+)['"]\])\s*\}/
 
-function parametersFor(
-  text: string,
-  image: string,
-  version: string,
-  whole: string,
-): Record<string, string> | undefined {
+function parametersFor(text: string, image: string, version: string, whole: string) {
   const found = parameterOf.exec(text)
   const parameter = found?.[1] ?? found?.[2]
   if (found === null || parameter === undefined) return text === whole ? {} : undefined

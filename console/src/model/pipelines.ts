@@ -92,10 +92,7 @@ export function describeTrigger(
   return [subject, ...details.filter((detail) => detail !== false)].join(' ')
 }
 
-function afterPipeline(
-  trigger: JsonObject,
-  pipelineName: (id: string) => string | undefined,
-): string {
+function afterPipeline(trigger: JsonObject, pipelineName: (id: string) => string | undefined) {
   const id = scalarOf(trigger['pipeline']) ?? ''
   const ends = textsOf(trigger['status']).map((end) =>
     end === 'successful' ? 'succeeds' : end === 'failed' ? 'fails' : `is ${end}`,

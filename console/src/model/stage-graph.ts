@@ -86,10 +86,7 @@ function toFold(kind: GraphNode['kind'], id: string, stages: readonly Stage[]): 
 }
 
 /** What failed or waits for a person stays outside. */
-function stacksOf(
-  byId: ReadonlyMap<string, Stage>,
-  { siblings }: StageLinks,
-): readonly GraphNode[] {
+function stacksOf(byId: ReadonlyMap<string, Stage>, { siblings }: StageLinks) {
   return siblings.flatMap((members) => {
     const calm = members
       .flatMap((id) => byId.get(id) ?? [])
@@ -130,10 +127,7 @@ function chainsOf(
 }
 
 /** What is left of a row without those that do not fit, which part it. */
-function partsOf(
-  row: readonly string[],
-  fits: (id: string) => boolean,
-): readonly (readonly string[])[] {
+function partsOf(row: readonly string[], fits: (id: string) => boolean) {
   const parts: string[][] = [[]]
   for (const id of row) {
     if (fits(id)) parts.at(-1)?.push(id)

@@ -67,11 +67,7 @@ function others(pairs: readonly (readonly [from: string, to: string])[], of: 0 |
 }
 
 /** Stages of which each is the only one before the next, and the next the only one after it. */
-function rowsOf(
-  ids: readonly string[],
-  before: Neighbours,
-  after: Neighbours,
-): readonly (readonly string[])[] {
+function rowsOf(ids: readonly string[], before: Neighbours, after: Neighbours) {
   const next = (id: string) => {
     const [follower, another] = after.get(id) ?? []
     return follower !== undefined && another === undefined && before.get(follower)?.length === 1

@@ -204,11 +204,7 @@ function Review({
 }
 
 /** Every change of an application repeats its address, as engines ask for it. @throws {ApiError} */
-async function saveAttributes(
-  application: string,
-  changed: JsonObject,
-  email: unknown,
-): Promise<void> {
+async function saveAttributes(application: string, changed: JsonObject, email: unknown) {
   await completeTask({
     application,
     description: `Update ${application}`,

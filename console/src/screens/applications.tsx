@@ -156,10 +156,7 @@ function Health({ deployed }: { deployed: readonly Deployed[] }) {
 const idsPerCall = 50
 
 /** Ids of the pipelines of neighbours in the list, whose last runs come in one call: by application. */
-function toRunBatches(
-  applications: readonly Application[],
-  { pipelines }: Landscape,
-): ReadonlyMap<string, readonly string[]> {
+function toRunBatches(applications: readonly Application[], { pipelines }: Landscape) {
   const byApplication = Map.groupBy(pipelines, ({ application }) => application.toLowerCase())
   const batches = new Map<string, readonly string[]>()
   let batch: string[] = []

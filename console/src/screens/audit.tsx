@@ -2,7 +2,7 @@
 import type { TargetedSubmitEvent } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { formatQuery, type ScreenProps, to } from '../address.ts'
+import { formatQuery, type ScreenProps, to, useQueryChange } from '../address.ts'
 import { client, type Schemas } from '../api/client.ts'
 import { type ReadParameters, useLive } from '../api/live.ts'
 import { usePipelines } from '../api/pipelines.ts'
@@ -18,7 +18,6 @@ import { Name, NameLink, StatusMark, usePhone } from '../components/text.tsx'
 import { type AuditName, auditSentence } from '../model/audit-sentence.ts'
 import { downloadText } from '../model/download.ts'
 import type { Kind } from '../model/execution.ts'
-import { useQueryChange } from '../query.ts'
 import { capital, plural } from '../words.ts'
 
 type AuditEvent = Schemas['AuditEvent']

@@ -16,12 +16,12 @@ import {
   ApplicationHead,
   applicationCrumbs,
   EmptyState,
+  Lazy,
   Loaded,
   PageHead,
 } from '../components/screen.tsx'
 import { Icon, Name } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
-import { Lazy } from '../editor/lazy.tsx'
 import { placeOf } from '../model/infrastructure.ts'
 import { foresee, foreseen } from '../model/recent.ts'
 import {

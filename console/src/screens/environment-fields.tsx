@@ -3,8 +3,7 @@ import { type JsonObject, objectsOf, scalarOf, textsOf } from '@fairlead/base/js
 import { useAccounts } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'
-import { CheckList, Fields, type FieldTable } from '../components/form-fields.tsx'
-import { RecordRows } from '../components/record-rows.tsx'
+import { CheckList, Fields, type FieldTable, RecordRows } from '../components/form-fields.tsx'
 import { splitList } from '../model/names.ts'
 import type { FieldsProps } from './settings-tabs.tsx'
 

@@ -56,10 +56,7 @@ export function DeployExample({ example }: { example: Example }) {
 }
 
 /** @returns the id of the execution @throws {ApiError} */
-async function deploy(
-  { provider, versions, prepare, pipeline }: Example,
-  value: string,
-): Promise<string> {
+async function deploy({ provider, versions, prepare, pipeline }: Example, value: string) {
   const email = user.value?.email ?? `${user.value?.username ?? 'owner'}@localhost`
   const attributes = { name: application, email, cloudProviders: provider }
   await complete('application', application, { type: 'createApplication', application: attributes })

@@ -2,18 +2,17 @@
 
 import { objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useMemo, useState } from 'preact/hooks'
-import { type ScreenProps, to } from '../address.ts'
+import { type ScreenProps, to, useQueryChange } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'
 import { Beside } from '../components/beside.tsx'
 import { Banner, Button } from '../components/button.tsx'
-import { Loaded, Panel } from '../components/screen.tsx'
+import { Lazy, Loaded, Panel } from '../components/screen.tsx'
 import { StageGraph } from '../components/stage-graph.tsx'
 import { StageList, type StageListProps } from '../components/stage-list.tsx'
 import { StepRows } from '../components/step-rows.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Name, PlainText, Time, usePhone, useWide } from '../components/text.tsx'
-import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf } from '../model/deployment.ts'
 import {
@@ -28,7 +27,6 @@ import {
   toStageTree,
 } from '../model/execution.ts'
 import { toStageGraph } from '../model/stage-graph.ts'
-import { useQueryChange } from '../query.ts'
 import { plural } from '../words.ts'
 import { RunFailure } from './run-failure.tsx'
 import { RunHead } from './run-head.tsx'

@@ -25,9 +25,14 @@ import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { CheckList, decimal, Fields, type FieldTable } from '../components/form-fields.tsx'
+import {
+  CheckList,
+  decimal,
+  Fields,
+  type FieldTable,
+  RecordRows,
+} from '../components/form-fields.tsx'
 import { Menu } from '../components/menu.tsx'
-import { RecordRows } from '../components/record-rows.tsx'
 import { Name } from '../components/text.tsx'
 import { isSame } from '../model/edits.ts'
 import {

@@ -8,10 +8,9 @@ import { Button } from '../components/button.tsx'
 import { GroupCharts } from '../components/group-charts.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { kept } from '../components/kept.tsx'
-import { Loading, Stale } from '../components/screen.tsx'
+import { Lazy, Loading, Stale } from '../components/screen.tsx'
 import { Duration, Name, NameLink, StatusMark, Time } from '../components/text.tsx'
 import { usePortions } from '../components/virtual-list.tsx'
-import { Lazy } from '../editor/lazy.tsx'
 import {
   accountOf,
   groupPlace,

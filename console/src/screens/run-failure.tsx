@@ -9,9 +9,8 @@ import { useLive } from '../api/live.ts'
 import { changeOperation } from '../api/rights.ts'
 import { ActionButton } from '../components/button.tsx'
 import { ChangeList, useEarlierRun, useRunChanges } from '../components/run-changes.tsx'
-import { Loading, Panel } from '../components/screen.tsx'
+import { Lazy, Loading, Panel } from '../components/screen.tsx'
 import { Name, NameLink, PlainText, StatusMark, Time } from '../components/text.tsx'
-import { Lazy } from '../editor/lazy.tsx'
 import {
   type Execution,
   type Failure,

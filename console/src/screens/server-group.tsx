@@ -13,13 +13,13 @@ import {
   applicationCrumbs,
   EmptyState,
   HeadActions,
+  Lazy,
   Loaded,
   PageHead,
   Panel,
 } from '../components/screen.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
 import { Name, NameLink, StatusBadge, StatusText, Time } from '../components/text.tsx'
-import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import {
   clusterOf,

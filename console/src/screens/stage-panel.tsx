@@ -7,12 +7,12 @@ import {
   objectsOf,
   scalarOf,
 } from '@fairlead/base/json/values.ts'
-import { to } from '../address.ts'
+import { to, useQueryChange } from '../address.ts'
 import { urlOf } from '../api/client.ts'
 import { useHasManifests } from '../api/cloud-providers.ts'
 import { ActionButton } from '../components/button.tsx'
 import { RecordText } from '../components/record-panel.tsx'
-import { Panel } from '../components/screen.tsx'
+import { Lazy, Panel } from '../components/screen.tsx'
 import { StepRows, toStep } from '../components/step-rows.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import {
@@ -26,7 +26,6 @@ import {
   StatusText,
   Time,
 } from '../components/text.tsx'
-import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf } from '../model/deployment.ts'
 import {
@@ -52,7 +51,6 @@ import {
   type StageBuild,
 } from '../model/stage-output.ts'
 import { now } from '../model/time.ts'
-import { useQueryChange } from '../query.ts'
 import { plural, showing } from '../words.ts'
 import { useStageActions } from './execution-actions.tsx'
 import { Output, placeLinks, useNotUp } from './stage-output.tsx'

@@ -8,8 +8,7 @@ import {
   objectsOf,
   scalarOf,
 } from '@fairlead/base/json/values.ts'
-import { CheckList } from '../../components/form-fields.tsx'
-import { RecordRows } from '../../components/record-rows.tsx'
+import { CheckList, RecordRows } from '../../components/form-fields.tsx'
 import { Name } from '../../components/text.tsx'
 import { capital } from '../../words.ts'
 import { type Form, type Part, useForm } from '../fields.tsx'
