@@ -74,6 +74,6 @@ export function model<const Fields extends Shape>(
 ): z.ZodObject<Fields, z.core.$loose>
 export function model(id: string, ...[first, second]: [Shape] | [string, Shape]): z.ZodObject {
   return typeof first === 'string'
-    ? z.looseObject(second as Shape).meta({ id, description: first })
-    : z.looseObject(first).meta({ id })
+    ? z.looseObject(second as Shape).register(z.globalRegistry, { id, description: first })
+    : z.looseObject(first).register(z.globalRegistry, { id })
 }

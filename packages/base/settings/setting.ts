@@ -90,7 +90,8 @@ export function settings<const Tree extends SettingTree>(
 }
 
 export function defaultsOf<Values>(group: SettingGroup<Values>): Values {
-  return group.read(group.keys.parse({}))
+  // Parsed once, which compiles nothing.
+  return group.read(group.keys.parse({}, { jitless: true }))
 }
 
 export function keysOf(types: readonly { readonly keys: z.ZodObject }[]): z.core.$ZodShape {
@@ -113,6 +114,7 @@ function entriesOf(tree: SettingTree): (readonly [string, z.ZodType])[] {
   return Object.values(tree).flatMap((part) => {
     if (!(part instanceof Setting)) return entriesOf(part)
     const { key, schema, aliases } = part
+    if (aliases.length === 0) return [[key, schema] as const]
     const aliasSchema = withoutDefault(schema)
       .optional()
       .describe(`Another name of \`${key}\`; overrides it.`)
@@ -140,9 +142,11 @@ function valuesOf(
   )
 }
 
+const anything = z.unknown().optional()
+
 /** A key of Gate that Fairlead knows and does not need. */
 export function withoutEffect(description: string): z.ZodOptional<z.ZodUnknown> {
-  return z.unknown().optional().meta({ description, effect: 'none' })
+  return anything.meta({ description, effect: 'none' })
 }
 
 export const off = z.boolean().default(false)
