@@ -22,7 +22,7 @@ import { textOf } from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { socketPathFor } from '@fairlead/base/storage/socket-path.ts'
 import { parseImageId } from '@fairlead/ports/image-file.ts'
-import { providerTypes } from '@fairlead/providers/all.ts'
+import { providerDeclarations } from '@fairlead/providers/declarations.ts'
 import type { UploadLimits } from '@fairlead/providers/provider-type.ts'
 import type { ReadEntry } from 'tar'
 import { Client, type Dispatcher } from 'undici'
@@ -319,7 +319,7 @@ async function ownSocket(args: readonly string[]): Promise<UploadServer> {
     'x-spinnaker-user': encodeURIComponent(username),
     'x-fairlead-operator': 'command line',
   }
-  const type = providerTypes.find(({ id }) => id === standalone.provider)
+  const type = providerDeclarations.find(({ id }) => id === standalone.provider)
   const settings = config.backends.infrastructure?.providers[standalone.provider]
   const limits = settings === undefined ? undefined : type?.uploadLimits?.(settings)
   return { origin: 'http://fairlead', prefix: '/clouddriver', headers, socketPath, limits }

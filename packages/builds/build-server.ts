@@ -1,8 +1,8 @@
 /**
  * A kind of build server, such as Jenkins, and one server of it.
  *
- * To add a kind, export a `BuildServerType` from a file of this folder, and list it in `build-servers.ts`. Shapes of jobs and builds:
- * docs/contracts/builds.md.
+ * To add a kind, export a `BuildServerDeclaration` and a `BuildServerType` from files of a folder of its own, and list them in `declarations.ts`
+ * and `build-servers.ts`. Shapes of jobs and builds: docs/contracts/builds.md.
  */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
@@ -15,14 +15,19 @@ import type { ListedBuild } from './listed-build.ts'
 import type { SourceUploads } from './local/sources/source-routes.ts'
 import type { Position } from './polls/position.ts'
 
-export interface BuildServerType<Settings extends object = object, Keys = object> {
+/** What the configuration needs of a kind. It imports nothing of what opens one: the gateway's thread would load it. */
+export interface BuildServerDeclaration<Settings extends object = object, Keys = object> {
   /** Name in `GET /masters?type=`: `jenkins`. */
   readonly id: string
   readonly keys: z.ZodObject
-  /** SQL scripts of its own tables, `builds_…`, oldest first; as `Backend.migrations`. */
-  readonly migrations?: readonly string[]
   /** Plain data, which is handed to a worker thread; undefined while no such server is connected. */
   toSettings(keys: Keys, report: SettingsReport): Settings | undefined
+}
+
+export interface BuildServerType<Settings extends object = object, Keys = object>
+  extends BuildServerDeclaration<Settings, Keys> {
+  /** SQL scripts of its own tables, `builds_…`, oldest first; as `Backend.migrations`. */
+  readonly migrations?: readonly string[]
   open(settings: Settings, context: BackendContext): readonly BuildServer[]
 }
 

@@ -1,8 +1,6 @@
-/** All kinds of build servers. */
+/** All kinds of build servers, with what opens them; `declarations.ts` lists the same. */
 
-import { keysOf, type SettingsReport, settingsById } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { z } from 'zod'
 import type { BuildServer, BuildServerType } from './build-server.ts'
 import { giteaActionsType, githubActionsType } from './github-actions/actions-type.ts'
 import { gitlabCiType } from './gitlab-ci/gitlab-ci.ts'
@@ -16,16 +14,6 @@ export const buildServerTypes: readonly BuildServerType[] = [
   githubActionsType,
   giteaActionsType,
 ]
-
-export const BuildServerKeys = z.strictObject(keysOf(buildServerTypes))
-
-/** Settings of the kinds that the configuration connects, by their ids. */
-export function toBuildServerSettings(
-  keys: object,
-  report: SettingsReport,
-): Readonly<Record<string, object>> {
-  return settingsById(buildServerTypes, (type) => type.toSettings(keys, report))
-}
 
 /** Servers by name; of several with one name, the first is used. */
 export function openBuildServers(context: BackendContext): ReadonlyMap<string, BuildServer> {

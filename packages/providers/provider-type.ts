@@ -1,8 +1,9 @@
 /**
  * Types of cloud providers: their settings, their tables, and how one is opened.
  *
- * To add a provider, export a `ProviderType` from a folder of its own (`local/` is the model) and list it in `all.ts`. Its `open` returns
- * a `CloudProvider`; all reads, operations, searches, and the rights that they need, come from there.
+ * To add a provider, export a `ProviderDeclaration` and a `ProviderType` from a folder of its own (`local/` is the model) and list them in
+ * `declarations.ts` and `all.ts`. Its `open` returns a `CloudProvider`; all reads, operations, searches, and the rights that they need, come
+ * from there.
  */
 
 import type { Check, Timeouts } from '@fairlead/base/findings/finding.ts'
@@ -13,8 +14,12 @@ import type { ProviderHandle } from '@fairlead/ports/machine.ts'
 import type { z } from 'zod'
 import type { CloudProvider } from './infrastructure/provider.ts'
 
-/** @typeParam Settings Plain data, which is handed to the thread of the back ends */
-export interface ProviderType<Keys extends z.ZodObject = z.ZodObject, Settings = unknown> {
+/**
+ * What the configuration and the gateway need of a provider. It imports nothing of what opens one: the gateway's thread would load it.
+ *
+ * @typeParam Settings Plain data, which is handed to the thread of the back ends
+ */
+export interface ProviderDeclaration<Keys extends z.ZodObject = z.ZodObject, Settings = unknown> {
   readonly id: string
   readonly keys: Keys
   /** Undefined where it is switched off. */
@@ -23,22 +28,27 @@ export interface ProviderType<Keys extends z.ZodObject = z.ZodObject, Settings =
     report: SettingsReport,
     surroundings: ProviderSurroundings,
   ): Settings | undefined
+  /** Its settings count without a restart: what it opens has `reload`. */
+  readonly reloads?: true
+  readonly bakery?: BakeryDeclaration
+  uploadLimits?(settings: Settings): UploadLimits
+  /** Types of artifacts that its operations make. Pickers offer them under its id; they are no files, and cannot be fetched. */
+  readonly artifactTypes?: readonly string[]
+  readonly description: ProviderDescription
+  /** A plug-in that teaches Deck the provider; undefined where Deck knows it. */
+  readonly deckPlugin?: DeckPluginSource
+}
+
+export interface ProviderType<Keys extends z.ZodObject = z.ZodObject, Settings = unknown>
+  extends ProviderDeclaration<Keys, Settings> {
   /** SQL scripts, oldest first; never edit one that was released. Names of tables begin with `infrastructure_`. */
   readonly migrations: readonly string[]
   /** Its tables, and those of its bakes, are older than the registry: their scripts are counted with those of the services. */
   readonly sharesMigrations?: true
-  /** Its settings count without a restart: what it opens has `reload`. */
-  readonly reloads?: true
   open(context: BackendContext, settings: Settings): CloudProvider
   readonly bakery?: BakeryType
-  uploadLimits?(settings: Settings): UploadLimits
-  /** Types of artifacts that its operations make. Pickers offer them under its id; they are no files, and cannot be fetched. */
-  readonly artifactTypes?: readonly string[]
   /** For `fairlead doctor` and `fairlead check`: whether its accounts can be reached and used. */
   checks?(settings: Settings, timeouts: Timeouts): readonly Check[]
-  readonly description: ProviderDescription
-  /** A plug-in that teaches Deck the provider; undefined where Deck knows it. */
-  readonly deckPlugin?: DeckPluginSource
 }
 
 export interface ProviderSurroundings {
@@ -46,7 +56,7 @@ export interface ProviderSurroundings {
   readonly ownPorts: readonly number[]
 }
 
-export interface BakeryType<Keys extends z.ZodObject = z.ZodObject, Settings = unknown> {
+export interface BakeryDeclaration<Keys extends z.ZodObject = z.ZodObject, Settings = unknown> {
   /** Each name begins with `bakery.`, the id and a dot. */
   readonly keys: Keys
   toSettings(
@@ -54,6 +64,10 @@ export interface BakeryType<Keys extends z.ZodObject = z.ZodObject, Settings = u
     report: Pick<SettingsReport, 'problem'>,
     surroundings: BakerySurroundings,
   ): Settings
+}
+
+export interface BakeryType<Keys extends z.ZodObject = z.ZodObject, Settings = unknown>
+  extends BakeryDeclaration<Keys, Settings> {
   readonly migrations: readonly string[]
   open(context: BackendContext, provider: ProviderHandle, settings: Settings): Baker
 }

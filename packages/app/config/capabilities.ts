@@ -38,8 +38,8 @@ import {
 import { permissionSettings } from '@fairlead/gateway/permissions/settings.ts'
 import { sessionKeys, toSessionSettings } from '@fairlead/gateway/sessions/settings.ts'
 import { toConfiguredUpstreams, upstreamKeys } from '@fairlead/gateway/upstreams/settings.ts'
-import { providerTypes } from '@fairlead/providers/all.ts'
 import { BakeryKeys, toBakerySettings } from '@fairlead/providers/bakery/setting-keys.ts'
+import { providerDeclarations } from '@fairlead/providers/declarations.ts'
 import {
   InfrastructureKeys,
   toInfrastructureSettings,
@@ -261,7 +261,7 @@ function chooseInfrastructure(
     return toInfrastructureSettings(reader.keys(InfrastructureKeys), report, {
       ownPorts: portSettings(http).map(([, port]) => port),
     })
-  const ignored = providerTypes.map(({ id }) => id).filter((id) => report.isSet(id))
+  const ignored = providerDeclarations.map(({ id }) => id).filter((id) => report.isSet(id))
   if (ignored.length > 0)
     report.notice(`Ignored, because clouddriver is not embedded: ${ignored.join(', ')}.`)
   return undefined

@@ -11,7 +11,7 @@ import type { DeckPluginSettings } from '@fairlead/gateway/deck-plugins/settings
 import type { DeckPlugins } from '@fairlead/gateway/operations/deck-plugins.ts'
 import type { ConfiguredUpstreams } from '@fairlead/gateway/upstreams/settings.ts'
 import type { Upstreams } from '@fairlead/gateway/upstreams/upstreams.ts'
-import { providerTypes } from '@fairlead/providers/all.ts'
+import { providerDeclarations } from '@fairlead/providers/declarations.ts'
 import type { FastifyBaseLogger } from 'fastify'
 
 interface DeckPluginParts {
@@ -62,7 +62,7 @@ async function findBuiltInPlugins({
   upstreams,
 }: DeckPluginParts): Promise<readonly BuiltInPlugin[]> {
   if (consoleDir === undefined || !upstreams.traitsOf('clouddriver').describesTypes) return []
-  const sources = providerTypes.flatMap(({ deckPlugin }) => deckPlugin ?? [])
+  const sources = providerDeclarations.flatMap(({ deckPlugin }) => deckPlugin ?? [])
   const found = await Promise.all(
     sources.map(async ({ id, name, folder }) => {
       const dir = new URL(folder, consoleDir)

@@ -9,7 +9,7 @@ import {
   settings,
   texts,
 } from '@fairlead/base/settings/setting.ts'
-import { BuildServerKeys, toBuildServerSettings } from '@fairlead/builds/build-servers.ts'
+import { BuildServerKeys, toBuildServerSettings } from '@fairlead/builds/declarations.ts'
 import type { CanarySettings } from '@fairlead/engine/canaries/settings.ts'
 import type { SharedValues } from '@fairlead/engine/notifications/notification-type.ts'
 import {

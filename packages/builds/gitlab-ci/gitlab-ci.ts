@@ -10,7 +10,7 @@ import { newestIn, type Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'
 import { formatReason } from '../remote/refusal.ts'
 import { createServerCalls, type ServerCalls } from '../server-calls.ts'
-import { type GitlabHost, gitlabKeys, toGitlabSettings } from './gitlab-settings.ts'
+import { type GitlabHost, gitlabDeclaration } from './gitlab-settings.ts'
 import { PipelineFiles, pipelinePath } from './pipeline-files.ts'
 import { type GitlabPipeline, isRunning, toBuild, toPipeline, toPipelines } from './pipelines.ts'
 import { type JobTarget, Projects, projectPath } from './projects.ts'
@@ -21,9 +21,7 @@ const refusals = [301, 307, 308, 400, 403, 404, 405, 409, 422]
 const newest = { order_by: 'id', sort: 'desc', per_page: 100 }
 
 export const gitlabCiType: BuildServerType<readonly GitlabHost[]> = {
-  id: 'gitlab_ci',
-  keys: gitlabKeys,
-  toSettings: toGitlabSettings,
+  ...gitlabDeclaration,
   open: (hosts, context) => hosts.map((host) => new GitlabServer(host, context)),
 }
 

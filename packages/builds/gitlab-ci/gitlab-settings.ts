@@ -11,6 +11,7 @@ import {
   withoutEffect,
 } from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
+import type { BuildServerDeclaration } from '../build-server.ts'
 import { type HostSettings, hostKeys, toHosts } from '../remote/host-settings.ts'
 
 const retries = withoutEffect('Reads are repeated where that helps.')
@@ -45,8 +46,6 @@ const group = settings({
   ),
 })
 
-export const gitlabKeys: z.ZodObject = group.keys
-
 /** Plain data, for the worker thread. */
 export interface GitlabHost extends HostSettings {
   readonly address: string
@@ -57,11 +56,14 @@ export interface GitlabHost extends HostSettings {
   readonly limitByOwnership: boolean
 }
 
+export const gitlabDeclaration: BuildServerDeclaration<readonly GitlabHost[]> = {
+  id: 'gitlab_ci',
+  keys: group.keys,
+  toSettings: toGitlabSettings,
+}
+
 /** Undefined while GitLab is switched off. */
-export function toGitlabSettings(
-  keys: object,
-  report: SettingsReport,
-): readonly GitlabHost[] | undefined {
+function toGitlabSettings(keys: object, report: SettingsReport): readonly GitlabHost[] | undefined {
   const { enabled, masters } = group.read(keys)
   const listed = { hosts: masters, key: mastersKey, enabled, enabledBy: 'gitlab-ci.enabled' }
   return toHosts(listed, report, (master, host) => ({ ...host, ...ownSettings(master, report) }))

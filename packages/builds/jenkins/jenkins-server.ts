@@ -32,7 +32,7 @@ import {
 import { jobFields, jobListMs, jobTree, leafJobs, toJobConfig, toJobPath } from './jobs.ts'
 import { JenkinsPosts } from './posts.ts'
 import { RecentJenkinsBuilds } from './recent-builds.ts'
-import { type JenkinsSettings, jenkinsKeys, toJenkinsSettings } from './settings.ts'
+import { type JenkinsSettings, jenkinsDeclaration } from './settings.ts'
 
 const maxPropertyBytes = 1024 * 1024
 const keptChanges = 100
@@ -269,8 +269,6 @@ function filePath(job: string, number: number, path: string): string {
 }
 
 export const jenkinsType: BuildServerType<readonly JenkinsSettings[]> = {
-  id: 'jenkins',
-  keys: jenkinsKeys.keys,
-  toSettings: toJenkinsSettings,
+  ...jenkinsDeclaration,
   open: (servers, context) => servers.map((server) => new JenkinsServer(server, context)),
 }

@@ -10,6 +10,7 @@ import {
   withoutEffect,
 } from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
+import type { BuildServerDeclaration } from '../build-server.ts'
 import { type HostSettings, hostKeys, toHosts } from '../remote/host-settings.ts'
 
 const Master = z.strictObject({
@@ -61,6 +62,12 @@ export function toJenkinsSettings(
       skipHostnameVerification,
     }
   })
+}
+
+export const jenkinsDeclaration: BuildServerDeclaration<readonly JenkinsSettings[]> = {
+  id: 'jenkins',
+  keys: jenkinsKeys.keys,
+  toSettings: toJenkinsSettings,
 }
 
 function toAuthorization({

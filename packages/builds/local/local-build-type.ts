@@ -13,22 +13,15 @@ import { JobCatalog } from './job-catalog.ts'
 import { LocalBuildServer } from './local-build-server.ts'
 import { LocalBuilds } from './local-builds.ts'
 import { RepositoryReader } from './repository.ts'
-import {
-  type BuildRepository,
-  type LocalBuildSettings,
-  localBuildKeys,
-  toLocalBuildSettings,
-} from './settings.ts'
+import { type BuildRepository, type LocalBuildSettings, localBuildDeclaration } from './settings.ts'
 import { SourceStore } from './sources/source-store.ts'
 
 /** Accounts for Git among those of artifacts. */
 const gitAccounts = 'git-repo'
 
 export const localBuilds: BuildServerType<LocalBuildSettings, object> = {
-  id: standalone.provider,
-  keys: localBuildKeys.keys,
+  ...localBuildDeclaration,
   migrations: localBuildMigrations,
-  toSettings: toLocalBuildSettings,
   open(settings, context) {
     const machine = context.ports.infrastructure.provider(standalone.provider)?.machine
     if (machine !== undefined) return [openLocalBuilds(settings, context, machine)]

@@ -9,6 +9,7 @@ import {
 } from '@fairlead/base/settings/setting.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { z } from 'zod'
+import type { BuildServerDeclaration } from '../build-server.ts'
 import { configuredSteps, jobKeys, toJob } from './job-definition.ts'
 
 const Repository = z.strictObject({
@@ -95,7 +96,7 @@ const minutes = (usual: number) =>
     .default(usual)
     .transform((given) => Math.round(given * 60_000))
 
-export const localBuildKeys = settings({
+const localBuildKeys = settings({
   name: setting('builds.local.name', z.string().min(1).default(standalone.account)).describe(
     'Name of the build server of this machine, as stages choose it.',
   ),
@@ -180,7 +181,13 @@ export type LocalBuildSettings = ReturnType<typeof localBuildKeys.read> & {
 export type ConfiguredJob = LocalBuildSettings['jobs'][number]
 export type JobSource = LocalBuildSettings['sources'][number]
 
-export function toLocalBuildSettings(keys: object, report: SettingsReport): LocalBuildSettings {
+export const localBuildDeclaration: BuildServerDeclaration<LocalBuildSettings> = {
+  id: standalone.provider,
+  keys: localBuildKeys.keys,
+  toSettings: toLocalBuildSettings,
+}
+
+function toLocalBuildSettings(keys: object, report: SettingsReport): LocalBuildSettings {
   const read = localBuildKeys.read(keys)
   const names = new Set<string>()
   for (const [key, listed] of [

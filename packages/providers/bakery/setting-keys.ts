@@ -3,7 +3,7 @@
 import type { SettingsReport } from '@fairlead/base/settings/setting.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { z } from 'zod'
-import { providerTypes } from '../all.ts'
+import { providerDeclarations } from '../declarations.ts'
 import type { BakerySurroundings } from '../provider-type.ts'
 import { manifestBakeKeys } from './manifests/settings.ts'
 import type { BakerySettings } from './settings.ts'
@@ -18,7 +18,7 @@ export const BakeryKeys = z.strictObject({
     ),
   ...(Object.assign(
     {},
-    ...providerTypes.map(({ bakery }) => bakery?.keys.shape),
+    ...providerDeclarations.map(({ bakery }) => bakery?.keys.shape),
   ) as z.core.$ZodShape),
   ...manifestBakeKeys.keys.shape,
   'bakery.default-provider': z
@@ -34,7 +34,7 @@ export function toBakerySettings(
   report: Pick<SettingsReport, 'problem'>,
   surroundings: BakerySurroundings,
 ): BakerySettings {
-  const providers = providerTypes.map(
+  const providers = providerDeclarations.map(
     ({ id, bakery }) => [id, bakery?.toSettings(keys, report, surroundings)] as const,
   )
   return {

@@ -2,15 +2,15 @@
 
 import { keysOf, type SettingsReport } from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
-import { providerTypes } from '../all.ts'
 import { ArtifactKeys, toArtifactSettings } from '../artifacts/all.ts'
+import { providerDeclarations } from '../declarations.ts'
 import type { ProviderSurroundings } from '../provider-type.ts'
 import type { InfrastructureSettings } from './settings.ts'
 
 const names = z.array(z.string())
 
 export const InfrastructureKeys = z.strictObject({
-  ...keysOf(providerTypes),
+  ...keysOf(providerDeclarations),
   ...ArtifactKeys.shape,
   'credentials.challengeDestructiveActionsEnvironments': names
     .default(['default'])
@@ -28,7 +28,7 @@ export function toInfrastructureSettings(
   report: SettingsReport,
   surroundings: ProviderSurroundings = { ownPorts: [] },
 ): InfrastructureSettings {
-  const providers = providerTypes.map(
+  const providers = providerDeclarations.map(
     (type) => [type.id, type.toSettings(keys, report, surroundings)] as const,
   )
   return {
@@ -69,5 +69,5 @@ function withProviders<Settings extends WithInfrastructure>(
 }
 
 function isReloaded(id: string): boolean {
-  return providerTypes.some((type) => type.id === id && type.reloads === true)
+  return providerDeclarations.some((type) => type.id === id && type.reloads === true)
 }

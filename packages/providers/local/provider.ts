@@ -8,32 +8,24 @@ import {
   type Timeouts,
 } from '@fairlead/base/findings/finding.ts'
 import { callRuntime } from '@fairlead/base/sandbox/container-runtime.ts'
-import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { imageMigrations } from '../images/image-store.ts'
 import type { BakeryType, ProviderType } from '../provider-type.ts'
 import { bakeMigrations } from './bakes/bake-store.ts'
 import { Bakes } from './bakes/bakes.ts'
 import { type BakeTimes, bakeTimes } from './bakes/running-bakes.ts'
-import { type BakeSettings, bakeKeys, toBakeSettings } from './bakes/settings.ts'
+import type { BakeSettings, bakeKeys } from './bakes/settings.ts'
 import { certificateMigrations } from './certificates/certificate-store.ts'
 import { checkAcme } from './certificates/check-authority.ts'
 import { Containers, findRuntime } from './containers.ts'
+import { bakeDeclaration, localDeclaration } from './declaration.ts'
 import { desiredMigrations } from './desired.ts'
 import { LocalProvider } from './local.ts'
-import {
-  type LocalAccountSettings,
-  type LocalSettings,
-  localKeys,
-  toLocalSettings,
-} from './settings.ts'
-import { metricNames } from './traffic-metrics.ts'
+import type { LocalAccountSettings, LocalSettings, localKeys } from './settings.ts'
 import { openAccountUsers } from './users.ts'
 
 export function createLocalProvider(times: BakeTimes): ProviderType {
   const type: ProviderType<typeof localKeys.keys, LocalSettings> = {
-    id: 'local',
-    keys: localKeys.keys,
-    toSettings: toLocalSettings,
+    ...localDeclaration,
     migrations: [...desiredMigrations, ...imageMigrations, ...certificateMigrations],
     sharesMigrations: true,
     open: (context, settings) => new LocalProvider(context, settings),
@@ -42,28 +34,13 @@ export function createLocalProvider(times: BakeTimes): ProviderType {
       ...checkContainers(settings, timeouts),
       ...checkAcme(settings.acme),
     ],
-    uploadLimits: ({ images }) => ({
-      ...images,
-      bytesKey: 'local.images.max-size',
-      entriesKey: 'local.images.max-files',
-    }),
-    description: {
-      label: 'This machine',
-      forms: ['loadBalancer', 'securityGroup'],
-      refused: {},
-      help: { certificate: 'A name of local.certificates.' },
-      metrics: metricNames,
-      imagesPath: standalone.imagesPath,
-    },
-    deckPlugin: { id: 'fairlead.local', name: 'Programs on this machine', folder: 'deck-plugin/' },
   }
   return type
 }
 
 function bakeryOf(times: BakeTimes): BakeryType {
   const type: BakeryType<typeof bakeKeys.keys, BakeSettings> = {
-    keys: bakeKeys.keys,
-    toSettings: toBakeSettings,
+    ...bakeDeclaration,
     migrations: bakeMigrations,
     open: (context, provider, settings) =>
       new Bakes({ context, provider: provider as LocalProvider, settings, times }),

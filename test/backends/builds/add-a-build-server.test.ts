@@ -44,18 +44,20 @@ function openShelf(name: string): BuildServer {
 }
 `
 
-test('a build server is a file and a line', async (t) => {
+test('a build server is a file and two lines', async (t) => {
   const { files } = walkthrough('A build server')
-  assert.ok(
-    files.includes('packages/builds/build-server.ts') &&
-      files.includes('packages/builds/build-servers.ts'),
-  )
+  for (const file of ['build-server.ts', 'build-servers.ts', 'declarations.ts'])
+    assert.ok(files.includes(`packages/builds/${file}`))
   const { program, add, list } = extendProgram(t)
   add('packages/builds/shelf.ts', shelf)
+  const listed = { import: "import { shelfType } from './shelf.ts'", entry: 'shelfType,' }
+  list('packages/builds/declarations.ts', {
+    ...listed,
+    after: 'const buildServerDeclarations: readonly BuildServerDeclaration[] = [',
+  })
   list('packages/builds/build-servers.ts', {
-    import: "import { shelfType } from './shelf.ts'",
+    ...listed,
     after: 'export const buildServerTypes: readonly BuildServerType[] = [',
-    entry: 'shelfType,',
   })
 
   const settings = { shelf: { name: 'attic' }, services: { igor: { baseUrl: 'embedded' } } }

@@ -61,15 +61,23 @@ function openShelf(account: string): CloudProvider {
 }
 `
 
-test('a cloud provider is a folder and a line', async (t) => {
+test('a cloud provider is a folder and two lines', async (t) => {
   const { files } = walkthrough('A cloud provider')
-  assert.ok(files.includes('packages/providers/all.ts'))
+  for (const file of ['all.ts', 'declarations.ts'])
+    assert.ok(files.includes(`packages/providers/${file}`))
   const { program, add, list } = extendProgram(t)
   add('packages/providers/shelf/provider.ts', shelf)
-  list('packages/providers/all.ts', {
+  const listed = {
     import: "import { shelfProvider } from './shelf/provider.ts'",
-    after: 'export const providerTypes: readonly ProviderType[] = [',
     entry: '  shelfProvider,',
+  }
+  list('packages/providers/declarations.ts', {
+    ...listed,
+    after: 'export const providerDeclarations: readonly ProviderDeclaration[] = [',
+  })
+  list('packages/providers/all.ts', {
+    ...listed,
+    after: 'export const providerTypes: readonly ProviderType[] = [',
   })
 
   const settings = {

@@ -2,11 +2,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { JsonObject } from '../../../../packages/base/json/values.ts'
-import {
-  BuildServerKeys,
-  toBuildServerSettings,
-} from '../../../../packages/builds/build-servers.ts'
 import { buildsBackend } from '../../../../packages/builds/builds.ts'
+import { BuildServerKeys, toBuildServerSettings } from '../../../../packages/builds/declarations.ts'
 import type { Backend } from '../../../../packages/ports/backend.ts'
 import { startInfrastructure, type TestInfrastructure } from '../../../support/infrastructure.ts'
 import { waitFor } from '../../../support/wait-until.ts'

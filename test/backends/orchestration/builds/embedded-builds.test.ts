@@ -1,11 +1,8 @@
 /** Build stages with the embedded build service: commands run on this machine. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  BuildServerKeys,
-  toBuildServerSettings,
-} from '../../../../packages/builds/build-servers.ts'
 import { buildsBackend } from '../../../../packages/builds/builds.ts'
+import { BuildServerKeys, toBuildServerSettings } from '../../../../packages/builds/declarations.ts'
 import type { Execution } from '../../../../packages/engine/orchestration/model.ts'
 import { orchestrationBackend } from '../../../../packages/engine/orchestration-backend.ts'
 import { startInfrastructure } from '../../../support/infrastructure.ts'
