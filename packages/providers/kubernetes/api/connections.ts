@@ -4,7 +4,7 @@ import type { SecureContext, TLSSocket } from 'node:tls'
 import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
 import type { ClientCertificate } from './cluster-access.ts'
 import { type ConnectableCluster, createTlsContext, openSocket } from './connect.ts'
-import { ApiConnection } from './connection.ts'
+import type { ApiConnection } from './connection.ts'
 
 export interface LeasedConnections extends Pick<ServerConnections, 'give' | 'renew'> {
   /** The last user closes them. */
@@ -155,6 +155,9 @@ class ServerConnections {
   }
 
   async #connect(): Promise<void> {
+    // The HTTP client is loaded with the first connection: most installations have no cluster. It comes before the socket, which nothing
+    // would listen to meanwhile.
+    const { ApiConnection } = await import('./connection.ts')
     const socket = await this.#openSocket()
     const connection = new ApiConnection({
       origin: new URL(this.#options.cluster.server).origin,
