@@ -194,7 +194,7 @@ const clientApart: Plugin = {
 
 /**
  * Code that Fairlead never runs, and that would be source text in the memory of each thread: other languages of zod, compilers of
- * JSON schemas (packages/gateway/http/without-schemas.ts), and of undici all but its client.
+ * JSON schemas (packages/gateway/http/without-schemas.ts), what metrics would take exemplars from, and of undici all but its client.
  */
 const leaveOut: Plugin = {
   name: 'leave-out',
@@ -218,6 +218,12 @@ const leaveOut: Plugin = {
     onLoad({ filter: /.*/, namespace: 'no-compiler' }, ({ path }) => ({
       contents: `module.exports = () => { throw new Error(${JSON.stringify(`${path} is not part of the bundle`)}) }`,
     }))
+    onResolve({ filter: /^@opentelemetry\/api$/ }, ({ path, importer }) =>
+      importer.includes('/node_modules/prom-client/')
+        ? { path, namespace: 'no-exemplars' }
+        : undefined,
+    )
+    onLoad({ filter: /.*/, namespace: 'no-exemplars' }, () => ({ contents: '' }))
     onResolve({ filter: /^undici$/ }, ({ path }) => ({ path, namespace: 'one-client' }))
     onLoad({ filter: /.*/, namespace: 'one-client' }, () => ({
       contents:
