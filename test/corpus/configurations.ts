@@ -121,7 +121,7 @@ security.oauth2.enabled: true
   'client certificates without TLS': refused(
     'gate-local.yml',
     "default.apiPort: 8085\nx509: {enabled: true, subjectPrincipalRegex: 'EMAILADDRESS=(.*?)(?:,|$)'}\n",
-    /x509\.enabled: nothing asks for client certificates/,
+    /x509\.enabled: nothing asks for client certificates: .* needs TLS; set server\.ssl\.enabled/,
   ),
   'a port for certificates behind a proxy that ends TLS': {
     files: {
@@ -440,6 +440,26 @@ const hands: Record<string, ConfigurationSet> = {
     'gate.yml',
     'services.orca.baseUrl: http://${ORCA_HOST}:8083\n',
     /services\.orca\.baseUrl: refers to \$\{ORCA_HOST\}, which nothing defines/,
+  ),
+  'a default as shells write it': refused(
+    'gate.yml',
+    'server.port: ${GATE_PORT:-8084}\n',
+    /server\.port: must be 0 or more, is -8084; the default of \$\{NAME:default\} follows the colon/,
+  ),
+  'a template that nothing has rendered': refused(
+    'gate.yml',
+    'server:\n  port: {{ gate_port }}\n',
+    /gate\.yml:2: a key must be .*\{\{…\}\} needs quotes$/,
+  ),
+  'a password that nothing defines': refused(
+    'gate-local.yml',
+    'ldap: {enabled: true, url: "ldaps://l", userDnPattern: "uid={0}", managerDn: cn=m, managerPassword: "${LDAP_PASSWORD}"}\n',
+    /ldap\.managerPassword: refers to \$\{LDAP_PASSWORD\}, which nothing defines/,
+  ),
+  'a secret of a cluster that is elsewhere': refused(
+    'gate-local.yml',
+    'ldap: {enabled: true, url: "ldaps://l", userDnPattern: "uid={0}", managerDn: cn=m, managerPassword: "encrypted:k8s!n:ldap!k:password"}\n',
+    /ldap\.managerPassword: the secret engine "k8s" has no value/,
   ),
   'an expression of Spring': refused(
     'gate.yml',

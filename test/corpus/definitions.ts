@@ -1151,6 +1151,31 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
   ],
   ['a window without times', { stages: [windowed({ whitelist: [] })] }, /it is always open/],
   [
+    'names that nothing has',
+    {
+      stages: [
+        stage('jenkins', { master: 'ci', job: 'build' }),
+        { ...wait, refId: '2', comments: "${#stage('Build').status}" },
+        {
+          ...wait,
+          refId: '3',
+          stageEnabled: { type: 'expression', expression: "#judgment('Wait') == 'go'" },
+        },
+      ],
+      triggers: [
+        { type: 'docker', enabled: true, account: 'hub', repository: '${parameters.repository}' },
+        {
+          type: 'git',
+          enabled: true,
+          source: 'github',
+          project: 'o',
+          slug: 'git@github.com:o/r.git',
+        },
+      ],
+    },
+    /No stage is named "Build".*No manual judgment is named "Wait".*triggers are not evaluated.*owner as "project".*"ci" is not configured, so the stage/,
+  ],
+  [
     'an order of templates of version 1',
     { stages: [wait, { name: 'b', refId: '2', type: 'wait', waitTime: 0, dependsOn: ['Wait'] }] },
     /Only templates of version 1 know "dependsOn"/,

@@ -206,8 +206,14 @@ function toProblem(
   return {
     origin: node.origin,
     key,
-    message: `${describe(issue, wrong)}${isSecret ? '' : showValue(key, wrong)}`,
+    message: `${describe(issue, wrong)}${isSecret ? '' : showValue(key, wrong)}${shellHint(node)}`,
   }
+}
+
+function shellHint(node: Node): string {
+  return node.kind === 'scalar' && /\$\{[^{}:]+:-/.test(node.text)
+    ? '; the default of ${NAME:default} follows the colon, without the "-" of a shell'
+    : ''
 }
 
 function describe(issue: z.core.$ZodIssue, wrong: unknown): string {

@@ -70,11 +70,10 @@ export function readYaml(yaml: Yaml, source: string, bytes: Uint8Array): YamlFil
 
 function describeFault({ code, message }: YAMLParseError | YAMLWarning, line: string): string {
   if (code === 'TAB_AS_INDENT') return 'a tab in the indentation; use blanks'
-  const hint = /[{[:,]\s*(?:\$\{|\{\{)/.test(line)
-    ? '; a value with ${…} or {{…}} needs quotes'
-    : ''
-  return firstLine(message) + hint
+  return firstLine(message) + (/[{[:,]\s*(?:\$\{|\{\{)/.test(line) ? quotesHint : '')
 }
+
+const quotesHint = '; a value with ${…} or {{…}} needs quotes'
 
 function decode(bytes: Uint8Array): string | undefined {
   try {
@@ -133,7 +132,12 @@ class DocumentReader {
   #read(node: YamlNode | null, depth: number): Node {
     if (++this.#nodes > maxNodes || depth > maxDepth) throw new TooLarge()
     const origin = this.#originOf(node)
-    if (this.#yaml.isMap(node)) return this.#readMap(node, depth, origin)
+    if (this.#yaml.isMap(node)) {
+      const templated = node.items.find(({ key }) => this.#yaml.isMap(key) && key.flow === true)
+      if (templated === undefined) return this.#readMap(node, depth, origin)
+      this.#report(node, `a key must be a single word or text${quotesHint}`)
+      return createScalar('', origin)
+    }
     if (this.#yaml.isSeq(node)) {
       return {
         kind: 'list',

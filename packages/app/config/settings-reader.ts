@@ -2,6 +2,7 @@
 import type { SettingGroup, SettingsReport } from '@fairlead/base/settings/setting.ts'
 import type { z } from 'zod'
 import { type BindContext, bindKeys, bindSettings } from './bind.ts'
+import type { Problem } from './problems.ts'
 import { findNearest, findNode } from './tree.ts'
 
 export class SettingsReader {
@@ -35,10 +36,19 @@ function createReport(
   { root, problems, placeholders }: BindContext,
   notices: string[],
 ): SettingsReport {
+  const own = new Set<Problem>()
   return {
     problem: (key, message) => {
-      const { node, depth } = findNearest(root, key.split('.'))
-      problems.push({ origin: depth === 0 ? undefined : node.origin, key, message })
+      const path = key.split('.')
+      const { node, depth } = findNearest(root, path)
+      const isWrongItself = problems.some(
+        (problem) => problem.origin === node.origin && !own.has(problem),
+      )
+      // A check sees the default of a value that could not be read.
+      if (isWrongItself && depth === path.length) return
+      const problem = { origin: depth === 0 ? undefined : node.origin, key, message }
+      own.add(problem)
+      problems.push(problem)
     },
     notice: (message) => notices.push(message),
     isSet: (key) => findNode(root, key.split('.')) !== undefined,

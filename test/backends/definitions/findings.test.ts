@@ -182,6 +182,11 @@ const errors: Readonly<Record<string, Case>> = {
     place: 'triggers[1].source',
     says: /never fires. Write a-b/,
   },
+  'a whole address as the source': {
+    body: trigger('webhook', { source: 'https://gate.example/webhooks/webhook/ci' }),
+    place: 'triggers[1].source',
+    says: /never fires. Write ci\./,
+  },
   'a poll without an address': {
     body: trigger('git', { source: 'git', poll: true, repository: '/srv/git/shop.git' }),
     place: 'triggers[1].repository',
@@ -301,6 +306,16 @@ const warnings: Readonly<Record<string, Case>> = {
     place: 'triggers[1].expectedArtifactIds',
     says: /expects no artifact with the id "a1", so the trigger never fires/,
   },
+  'an expression in a trigger': {
+    body: cron('${parameters.time}'),
+    place: 'triggers[1].cronExpression',
+    says: /Expressions of triggers are not evaluated/,
+  },
+  'a repository by its address': {
+    body: trigger('git', { source: 'github', project: 'https://github.com/shop', slug: 'web' }),
+    place: 'triggers[1].slug',
+    says: /owner as "project" and its name as "slug"/,
+  },
   'options that are texts': {
     body: { parameterConfig: [{ name: 'a', options: ['x'] }] },
     place: 'parameterConfig[0].options',
@@ -312,6 +327,12 @@ const warnings: Readonly<Record<string, Case>> = {
         [{ comments: '${#stages("a")}' }, 'comments', /no function "#stages".* #stage\./],
         [{ comments: '${T(java.lang.System).exit(1)}' }, 'comments', /"java\.lang\.System"/],
         [{ comments: '${parameters.my-name}' }, 'comments', /parameters\['my-name'\]/],
+        [{ comments: "${#stage('Bild').status}" }, 'comments', /No stage is named "Bild"/],
+        [
+          { stageEnabled: { type: 'expression', expression: "#judgment('wait') == 'a'" } },
+          'stageEnabled.expression',
+          /is never true: No manual judgment is named "wait"/,
+        ],
         [
           { stageEnabled: { type: 'expression', expression: 'parameters.a = 1' } },
           'stageEnabled.expression',
@@ -414,6 +435,17 @@ test('what works has no finding', async (t) => {
         ...each,
         waitTime: '1',
       })),
+    },
+    'stages that expressions ask for': {
+      stages: [
+        { type: 'manualJudgment', name: 'Ask', comments: "${#stage('Ask').status}" },
+        { type: 'wait', waitTime: 1, comments: "${#stageExists('a') ? #stage('a').status : ''}" },
+        {
+          type: 'wait',
+          waitTime: 1,
+          stageEnabled: { type: 'expression', expression: "#judgment('Ask') == 'a'" },
+        },
+      ].map((stage, at) => ({ ...stage, refId: String(at) })),
     },
     'a type that is an expression': { stages: [{ type: '${ parameters.type }' }] },
     'an instance of a template': {

@@ -124,6 +124,8 @@ const values: [scenario: number, expression: string, value: unknown][] = [
   [147, "'abc'.hashCode()", 96354],
   [147, "'ab'.toCharArray()[1]", 'b'],
   [147, "'a\nb'.lines()", ['a', 'b']],
+  [147, "{'a-b-c'.indexOf('-', 2), 'a-b-c'.lastIndexOf('-', 2)}", [3, 1]],
+  [147, "'a-b'.startsWith('b', 2) && 'a-b'.subSequence(0, 2).contentEquals('a-')", true],
   [146, '#stage("one")["Status"]', 'SUCCEEDED'],
   [146, '#stage("one").status.name()', 'SUCCEEDED'],
   [146, '#stage("one").status.isSuccessful()', true],

@@ -116,10 +116,13 @@ const textMethods: Methods = {
   isEmpty: (text: string) => text === '',
   isBlank: (text: string) => text.trim() === '',
   contains: (text: string, [part], meter) => firstIndexOf(text, textArgument(part), meter) >= 0,
-  startsWith: (text: string, [part]) => text.startsWith(textArgument(part)),
+  startsWith: (text: string, [part, at]) =>
+    text.startsWith(textArgument(part), indexArgument(at, 0)),
   endsWith: (text: string, [part]) => text.endsWith(textArgument(part)),
-  indexOf: (text: string, [part], meter) => firstIndexOf(text, textArgument(part), meter),
-  lastIndexOf: (text: string, [part], meter) => lastIndexOf(text, textArgument(part), meter),
+  indexOf: (text: string, [part, from], meter) =>
+    firstIndexOf(text, textArgument(part), meter, indexArgument(from, 0)),
+  lastIndexOf: (text: string, [part, from], meter) =>
+    lastIndexOf(text, textArgument(part), meter, indexArgument(from, text.length)),
   equalsIgnoreCase: (text: string, [other]) =>
     typeof other === 'string' && text.toLowerCase() === other.toLowerCase(),
   matches: (text: string, [pattern], meter) => matchesWhole(textArgument(pattern), text, meter),
@@ -150,7 +153,10 @@ const textMethods: Methods = {
   replaceAll: (text: string, [from, to], meter) => replacePattern(text, from, to, true, meter),
   replaceFirst: (text: string, [from, to], meter) => replacePattern(text, from, to, false, meter),
   substring: (text: string, [from, to]) =>
-    substring(text, wholeArgument(from), to === undefined ? text.length : wholeArgument(to)),
+    substring(text, wholeArgument(from), indexArgument(to, text.length)),
+  subSequence: (text: string, [from, to]) =>
+    substring(text, wholeArgument(from), wholeArgument(to)),
+  contentEquals: (text: string, [other]) => text === other,
   split: (text: string, [pattern, limit], meter) =>
     split(text, textArgument(pattern), limit === undefined ? 0 : wholeArgument(limit), meter),
 }
@@ -240,16 +246,23 @@ function subList(list: unknown[], from: number, to: number, meter: Meter): unkno
   return list.slice(from, to)
 }
 
-function firstIndexOf(text: string, part: string, meter: Meter): number {
-  if (part === '') return 0
-  for (const at of occurrences(text, part, meter)) return at
+function indexArgument(value: unknown, otherwise: number): number {
+  return value === undefined ? otherwise : wholeArgument(value)
+}
+
+function firstIndexOf(text: string, part: string, meter: Meter, from = 0): number {
+  if (part === '') return Math.min(Math.max(from, 0), text.length)
+  for (const at of occurrences(text, part, meter)) if (at >= from) return at
   return -1
 }
 
-function lastIndexOf(text: string, part: string, meter: Meter): number {
-  if (part === '') return text.length
+function lastIndexOf(text: string, part: string, meter: Meter, from: number): number {
+  if (part === '') return Math.min(from, text.length)
   let last = -1
-  for (const at of occurrences(text, part, meter)) last = at
+  for (const at of occurrences(text, part, meter)) {
+    if (at > from) break
+    last = at
+  }
   return last
 }
 

@@ -18,8 +18,14 @@ const mostTexts = 10_000
 /** Fields that are an expression without `${}`, too. */
 const bareFields = /^(?:stageEnabled\.expression|preconditions\[\d+\]\.context\.expression)$/
 
+/** Names that expressions may ask for; undefined where others may be added. */
+export interface StageNames {
+  readonly stages: ReadonlySet<string> | undefined
+  readonly judgments: ReadonlySet<string> | undefined
+}
+
 /** What cannot be parsed stays text, which may be meant: scripts of a shell have the same form. */
-export function expressionFaults(value: unknown): ExpressionFault[] {
+export function expressionFaults(value: unknown, names?: StageNames): ExpressionFault[] {
   const faults: ExpressionFault[] = []
   let texts = 0
   const walk = (each: unknown, path: string): void => {
@@ -30,7 +36,7 @@ export function expressionFaults(value: unknown): ExpressionFault[] {
     const isBare = !each.includes('${') && each.trim() !== '' && bareFields.test(path)
     if (!isBare && !each.includes('${')) return
     texts++
-    const fault = faultOf(each, isBare)
+    const fault = faultOf(each, isBare, names)
     if (fault !== undefined)
       faults.push({
         path,
@@ -43,7 +49,7 @@ export function expressionFaults(value: unknown): ExpressionFault[] {
   return faults
 }
 
-function faultOf(text: string, isBare: boolean): string | undefined {
+function faultOf(text: string, isBare: boolean, names: StageNames | undefined): string | undefined {
   let nodes: ExpressionNode[]
   try {
     nodes = (isBare ? [text] : expressionsIn(text)).map(parseExpression)
@@ -52,10 +58,10 @@ function faultOf(text: string, isBare: boolean): string | undefined {
     return isBare ? message : `is no expression and stays as it is: ${message}`
   }
   // The innermost is the cause of others.
-  const fault = nodes
-    .flatMap(nodesOf)
-    .toReversed()
-    .map(ownFault)
+  const all = nodes.flatMap(nodesOf).toReversed()
+  const asksFirst = all.some((node) => node.kind === 'function' && node.name === 'stageExists')
+  const fault = all
+    .map((node) => ownFault(node) ?? (asksFirst ? undefined : missingStage(node, names)))
     .find((each) => each !== undefined)
   return fault === undefined || isBare ? fault : `stays as it is: ${fault}`
 }
@@ -88,6 +94,17 @@ function ownFault(node: ExpressionNode): string | undefined {
   if (node.kind === 'binary' && node.operator === 'instanceof')
     return '"instanceof" is not allowed in expressions.'
   return node.kind === 'binary' && node.operator === '-' ? dashFault(node) : undefined
+}
+
+function missingStage(node: ExpressionNode, names: StageNames | undefined): string | undefined {
+  if (node.kind !== 'function' || node.args[0]?.kind !== 'literal') return undefined
+  const isJudgment = ['judgment', 'judgement'].includes(node.name)
+  if (!isJudgment && node.name !== 'stage') return undefined
+  const known = isJudgment ? names?.judgments : names?.stages
+  const { value } = node.args[0]
+  return known === undefined || typeof value !== 'string' || known.has(value)
+    ? undefined
+    : `No ${isJudgment ? 'manual judgment' : 'stage'} is named "${shorten(value)}".`
 }
 
 let methodNames: ReadonlySet<string> | undefined

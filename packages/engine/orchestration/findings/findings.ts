@@ -25,6 +25,7 @@ import {
 } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { readPipeline, withoutNullEntries } from '@fairlead/model/pipelines/definition.ts'
 import { mask } from '@fairlead/model/secrets/secret-names.ts'
+import { buildStages } from '@fairlead/model/stage-types/builds.ts'
 import { findProblemsIn, isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import { pipelineParameterFields } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { type Caller, itself } from '@fairlead/ports/caller.ts'
@@ -297,7 +298,7 @@ async function partFindings(
         })
       : []),
     ...(await triggerFindings(definition, ports.events.triggerTypes, { nowMs: now(), timeZone })),
-    ...(await nameFindings(definition, names)),
+    ...(await nameFindings(definition, names, runsHere)),
     ...(await followedFindings(definition, ports.definitions)),
     ...objectsOf(definition['parameterConfig']).flatMap((parameter, index) =>
       findProblemsIn(parameter, pipelineParameterFields, true).map(({ field, message }) =>
@@ -395,18 +396,39 @@ function repeated(
 }
 
 const toTriggers = list(shape({ enabled: isTrue, type: String, master: textOf, runAsUser: textOf }))
+const buildTypes: ReadonlySet<string> = new Set(buildStages.map(({ type }) => type))
+const toBuildStages = list(shape({ type: textOf, name: textOf, master: textOf }))
 
-/** Names in triggers of what does not exist here. */
-async function nameFindings(definition: JsonObject, names: Names): Promise<DocumentFinding[]> {
+/** Names of what does not exist here, in triggers and in stages that build. */
+async function nameFindings(
+  definition: JsonObject,
+  names: Names,
+  runsHere: boolean,
+): Promise<DocumentFinding[]> {
   const triggers = toTriggers(definition['triggers'])
+  const stages = runsHere ? toBuildStages(definition['stages']) : []
   const has = (key: 'master' | 'runAsUser') =>
     triggers.some((trigger) => trigger[key] !== undefined)
-  const servers = has('master') ? await names.buildServers() : undefined
+  const asksServers = has('master') || stages.some(({ master }) => master !== undefined)
+  const servers = asksServers ? await names.buildServers() : undefined
   const users = has('runAsUser') ? await names.serviceAccounts() : undefined
-  return triggers.flatMap(({ enabled, type, master, runAsUser }, index) => {
+  const isMissing = (name: string | undefined, known: ReadonlySet<string> | undefined) =>
+    name !== undefined && !name.includes('${') && known?.has(name) === false
+  const ofStages = stages.flatMap(({ type = '', name, master }, index): DocumentFinding[] =>
+    buildTypes.has(type) && isMissing(master, servers)
+      ? [
+          {
+            ...warningAt(
+              `stages[${index}].master`,
+              `The build server "${master}" is not configured, so the stage will fail. Connect it under this name, or change the stage.`,
+            ),
+            ...(name !== undefined && { stage: name }),
+          },
+        ]
+      : [],
+  )
+  const ofTriggers = triggers.flatMap(({ enabled, type, master, runAsUser }, index) => {
     if (!enabled) return []
-    const isMissing = (name: string | undefined, known: ReadonlySet<string> | undefined) =>
-      name !== undefined && !name.includes('${') && known?.has(name) === false
     return [
       ...(isMissing(master, servers)
         ? [
@@ -426,6 +448,7 @@ async function nameFindings(definition: JsonObject, names: Names): Promise<Docum
         : []),
     ]
   })
+  return [...ofStages, ...ofTriggers]
 }
 
 const toExpecting = shape({

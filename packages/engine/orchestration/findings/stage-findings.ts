@@ -24,7 +24,12 @@ import { descriptionOf, fieldProblemsOf, toStageHead } from '../stages/described
 import type { StageTypes } from '../stages/stage-type.ts'
 import { describeUnknownType } from '../stages/unknown-types.ts'
 import { checkGraph, referencedStages } from '../submission/references.ts'
-import { type ExpressionFault, expressionFaults, variableFaults } from './expression-findings.ts'
+import {
+  type ExpressionFault,
+  expressionFaults,
+  type StageNames,
+  variableFaults,
+} from './expression-findings.ts'
 import { doubtsAboutContents } from './stage-contents.ts'
 
 interface Surroundings {
@@ -45,11 +50,31 @@ export function stageFindings(
   surroundings: Surroundings,
 ): DocumentFinding[] {
   const graph = refusalOf(() => checkGraph(referencedStages(stages)))
-  const names = new Set(stages.map(({ name, type }) => String(name ?? type)))
+  const names = new Set(stages.map(nameOf))
+  const asked = namesToAskFor(stages)
   return [
     ...(graph === undefined ? [] : [errorAt('stages', graph)]),
-    ...stages.flatMap((stage, index) => findingsOfStage(stage, index, { ...surroundings, names })),
+    ...stages.flatMap((stage, index) =>
+      findingsOfStage(stage, index, { ...surroundings, names, asked }),
+    ),
   ]
+}
+
+function nameOf({ name, type }: JsonObject): string {
+  return String(name ?? type)
+}
+
+/** Types that add stages with names of their own, such as one for each region. */
+const addsStages = /^(?:deploy|bake)$|canary|cluster|servergroup|preconditions|promote|environment/i
+
+function namesToAskFor(stages: readonly JsonObject[]): StageNames {
+  const judgments = stages.filter(({ type, alias }) => (alias ?? type) === 'manualJudgment')
+  const known = (of: readonly JsonObject[]) => {
+    const names = of.map(nameOf)
+    return names.some(isExpression) ? undefined : new Set(names)
+  }
+  const mayGrow = stages.some(({ type, alias }) => addsStages.test(String(alias ?? type)))
+  return { stages: mayGrow ? undefined : known(stages), judgments: known(judgments) }
 }
 
 /** Fields of every stage, which the engine can do without. */
@@ -66,7 +91,8 @@ function findingsOfStage(
     isSequential,
     artifactIds,
     names,
-  }: Surroundings & { readonly names: ReadonlySet<string> },
+    asked,
+  }: Surroundings & { readonly names: ReadonlySet<string>; readonly asked: StageNames },
 ): DocumentFinding[] {
   const { type, name } = toStageHead(stage)
   const finding = (severity: DocumentFinding['severity'], field: string, message: string) => ({
@@ -111,7 +137,7 @@ function findingsOfStage(
       finding('warning', field, message),
     ),
     ...[
-      ...expressionFaults(stage),
+      ...expressionFaults(stage, asked),
       ...(isSequential ? [] : variableFaults(stage)),
       ...conditionFaults(stage),
       ...artifactFaults(stage, artifactIds),

@@ -108,6 +108,7 @@ function problemsOf(trigger: JsonObject, types: readonly string[], clock: Clock)
   )
   return [
     ...missing,
+    ...fields.flatMap(({ name: field }) => unevaluated(field, trigger[field])),
     ...shapeProblems(trigger, fields),
     ...pathProblems(trigger),
     ...(ofType[name]?.(trigger, clock) ?? []),
@@ -116,6 +117,18 @@ function problemsOf(trigger: JsonObject, types: readonly string[], clock: Clock)
 
 function error(field: string, message: string): Problem {
   return { severity: 'error', field, message }
+}
+
+function warning(field: string, message: string): Problem {
+  return { severity: 'warning', field, message }
+}
+
+/** Those of templates are filled in; nothing else in a trigger is evaluated. */
+function unevaluated(field: string, value: unknown): Problem[] {
+  if (typeof value !== 'string' || !isExpression(value) || value.includes('templateVariables'))
+    return []
+  const message = `Expressions of triggers are not evaluated, so "${shorten(value)}" is compared as it is. Write the value itself.`
+  return [warning(field, message)]
 }
 
 /** Lists that are none count as empty, and constraints that are no texts match nothing. */
@@ -238,14 +251,14 @@ function rangeProblems(trigger: JsonObject): Problem[] {
 /** The address of a webhook has one part for it. */
 function sourceProblems(trigger: JsonObject): Problem[] {
   const source = textOf(trigger['source']) ?? ''
-  return source.includes('/') && !isExpression(source)
-    ? [
-        error(
-          'source',
-          `The address of a webhook cannot have the slash of "${source}", so the trigger never fires. Write ${source.replace(/\/+/g, '-')}.`,
-        ),
-      ]
-    : []
+  if (!source.includes('/') || isExpression(source)) return []
+  const last = /webhooks\/[^/]*\/(.+)$/.exec(source)?.[1] ?? source
+  return [
+    error(
+      'source',
+      `The address of a webhook cannot have the slash of "${source}", so the trigger never fires. Write ${last.replace(/\/+/g, '-')}.`,
+    ),
+  ]
 }
 
 const readGit = shape({
@@ -262,12 +275,17 @@ function gitProblems(trigger: JsonObject): Problem[] {
   const isNamed = project !== undefined && slug !== undefined
   if (!isNamed && address === '')
     return [
-      {
-        severity: 'warning',
-        field: 'repository',
-        message:
-          'Neither "repository" nor "project" and "slug" say which repository it is, so the trigger never fires.',
-      },
+      warning(
+        'repository',
+        'Neither "repository" nor "project" and "slug" say which repository it is, so the trigger never fires.',
+      ),
+    ]
+  if (address === '' && [project, slug].some((part = '') => /:|@|\.git$/.test(part)))
+    return [
+      warning(
+        'slug',
+        'Webhooks name a repository by its owner as "project" and its name as "slug", such as shop and web, not by an address, so the trigger never fires.',
+      ),
     ]
   if (!polls || (isPollable(address) && repositoryPattern.test(address))) return []
   return [

@@ -92,10 +92,10 @@ export function toX509Settings(
   const key = enabled ? 'x509.enabled' : 'security.authn.x509.enabled'
   const asked = listeners.clientCertificates !== 'none'
   if (!asked && listeners.apiPort === undefined && settings.header === undefined) {
-    report.problem(
-      key,
-      'nothing asks for client certificates: set server.ssl.client-auth: want, or default.apiPort for a port of their own',
-    )
+    const remedy = report.isSet('default.apiPort')
+      ? 'the port of default.apiPort needs TLS; set server.ssl.enabled, and name a certificate or key store in server.ssl'
+      : 'set server.ssl.client-auth: want, or default.apiPort for a port of their own'
+    report.problem(key, `nothing asks for client certificates: ${remedy}`)
   }
   if (settings.header !== undefined) checkProxies(origin, report)
   return {
