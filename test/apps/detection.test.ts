@@ -32,8 +32,8 @@ const folders: Readonly<
     { web: 'node app.js' },
     { manager: 'npm', lockFile: 'package-lock.json', hasBuild: false },
   ],
-  'Express with pnpm': [
-    { 'package.json': packageJson(express), 'pnpm-lock.yaml': '' },
+  'Express with pnpm, of an editor of Windows': [
+    { 'package.json': `\ufeff${packageJson(express)}`, 'pnpm-lock.yaml': '' },
     'Node (Express) with pnpm',
     { web: 'node app.js' },
     { manager: 'pnpm', lockFile: 'pnpm-lock.yaml' },
@@ -124,7 +124,7 @@ const folders: Readonly<
     {
       'package.json': packageJson({
         dependencies: { 'react-scripts': '5' },
-        scripts: { build: 'react-scripts build' },
+        scripts: { start: 'react-scripts start', build: 'react-scripts build' },
       }),
       'public/index.html': '',
     },
@@ -361,6 +361,11 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
     /Bun \(bun.lock\)/,
     /FROM oven\/bun/,
   ],
+  'a Dockerfile elsewhere, and one of Compose': [
+    { 'docker-compose.yml': '', 'web/Dockerfile': '' },
+    /does not read docker-compose\.yml/,
+    /build: \{ dockerfile: web\/Dockerfile \}.*build: \{ from: web \}/,
+  ],
   'an empty folder': [{}, /Nothing in the folder/, /Dockerfile/],
   'a Procfile that is none': [
     { Procfile: 'web node' },
@@ -396,4 +401,7 @@ test('clients among the packages name databases; one exposed port is the port', 
   assert.deepEqual((await detectIn(go)).databases, ['postgresql'])
   assert.equal((await detectIn({ Dockerfile: 'EXPOSE 3000' })).port, 3000)
   assert.equal((await detectIn({ Dockerfile: 'EXPOSE 3000 3001' })).port, undefined)
+  const stages = 'FROM a AS base\nEXPOSE 80\nFROM b\nEXPOSE 3000 4000/udp\n'
+  assert.equal((await detectIn({ Dockerfile: stages })).port, 3000)
+  assert.equal((await detectIn({ Dockerfile: `${stages}FROM --platform=x base\n` })).port, 80)
 })

@@ -252,11 +252,12 @@ function rangeProblems(trigger: JsonObject): Problem[] {
 function sourceProblems(trigger: JsonObject): Problem[] {
   const source = textOf(trigger['source']) ?? ''
   if (!source.includes('/') || isExpression(source)) return []
-  const last = /webhooks\/[^/]*\/(.+)$/.exec(source)?.[1] ?? source
+  const parts = source.split('/')
+  const last = parts.slice(parts.indexOf('webhooks') + 2).join('/')
   return [
     error(
       'source',
-      `The address of a webhook cannot have the slash of "${source}", so the trigger never fires. Write ${last.replace(/\/+/g, '-')}.`,
+      `The address of a webhook cannot have the slash of "${source}", so the trigger never fires. Write ${(parts.includes('webhooks') && last ? last : source).replace(/\/+/g, '-')}.`,
     ),
   ]
 }

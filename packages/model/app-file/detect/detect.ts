@@ -15,7 +15,10 @@ import { parseProcfile } from './procfile.ts'
 import { detectPython, isPython } from './python.ts'
 
 /** @param folder That of the app, `build.from`. @throws {DetectionError} for what is to be changed in the folder */
-export async function detect(folder: AppFolder, wishes: BuildWishes = {}): Promise<DetectedApp> {
+export async function detect(given: AppFolder, wishes: BuildWishes = {}): Promise<DetectedApp> {
+  // Editors of Windows write a byte order mark.
+  const read = async (path: string) => (await given.read(path))?.replace(/^\ufeff/, '')
+  const folder = { paths: given.paths, read }
   const { kind = 'auto' } = wishes
   const { paths } = folder
   const container = [wishes.dockerfile, 'Dockerfile', 'Containerfile'].find(
@@ -35,7 +38,7 @@ export async function detect(folder: AppFolder, wishes: BuildWishes = {}): Promi
       (await byLanguage(folder, { ...wishes, startIsKnown: true })) ?? files,
       processes,
     )
-  return (await byLanguage(folder, wishes)) ?? fail(nothingFound())
+  return (await byLanguage(folder, wishes)) ?? fail(nothingFound(folder))
 }
 
 /** Command of a service that the app file gives none: that of its name, else for the web, or the only one. */

@@ -25,6 +25,8 @@ const siteTools: Readonly<Record<string, string>> = {
   astro: 'dist',
   'react-scripts': 'build',
 }
+/** Scripts "start" of templates, which begin a server for development. */
+const developmentStart = /^(?:react-scripts start|vite(?: dev| serve)?|astro dev)(?: --|$)/
 const namesOf = (value: unknown) => Object.keys(objectOf(value))
 const readPackage = shape({
   scripts: objectOf,
@@ -74,10 +76,9 @@ export async function detectNode(
   const hasPackages = packages.length > 0 || hasWorkspaces
   const lockFile = folder.paths.has(lockFiles[manager]) ? lockFiles[manager] : undefined
   const version = await versionOf(folder, manifest, node)
+  const serves = 'start' in scripts && !developmentStart.test(textOf(scripts['start']) ?? '')
   const pages =
-    'build' in scripts && !('start' in scripts) && !startIsKnown
-      ? await pagesOf(folder, packages)
-      : undefined
+    'build' in scripts && !serves && !startIsKnown ? await pagesOf(folder, packages) : undefined
   const found = Object.keys(frameworks).find((name) => packages.includes(name))
   const isStarted = pages === undefined && !startIsKnown
   const command = isStarted ? commandOf(folder, manifest, manager) : undefined

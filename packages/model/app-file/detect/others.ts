@@ -56,13 +56,24 @@ export function detectSite(pages: string): DetectedApp {
   }
 }
 
+/** Ports of TCP that the last stage of a Dockerfile exposes. */
+function exposedPorts(dockerfile: string): readonly string[] {
+  const stages = new Map<string, readonly string[]>()
+  let [name, ports]: [string | undefined, readonly string[]] = [undefined, []]
+  for (const line of dockerfile.split('\n')) {
+    const [word = '', ...rest] = line.trim().split(/\s+/)
+    const args = rest.filter((each) => !each.startsWith('--'))
+    if (word.toUpperCase() === 'FROM')
+      [name, ports] = [args[2], stages.get(args[0] as string) ?? []]
+    if (word.toUpperCase() === 'EXPOSE') ports = [...ports, ...args]
+    if (name !== undefined) stages.set(name, ports)
+  }
+  return ports.filter((each) => !each.toLowerCase().endsWith('/udp'))
+}
+
 /** The only port that it exposes is the one of the app. */
 export async function detectContainer(folder: AppFolder, file: string): Promise<DetectedApp> {
-  const text = (await folder.read(file)) ?? ''
-  const exposed = text.split('\n').flatMap((line) => {
-    const [word = '', ...ports] = line.trim().split(/\s+/)
-    return word.toUpperCase() === 'EXPOSE' ? ports : []
-  })
+  const exposed = exposedPorts((await folder.read(file)) ?? '')
   const [port, ...others] = new Set(exposed.map((each) => /^(\d{1,5})(?:\/tcp)?$/.exec(each)?.[1]))
   return {
     ...nothing,
@@ -104,6 +115,14 @@ const undetected: readonly (readonly [RegExp, Undetected])[] = [
       title: 'Maven',
       image: 'maven:3-eclipse-temurin-21',
       lines: ['RUN mvn -q package', 'CMD ["sh", "-c", "java -jar target/*.jar"]'],
+    },
+  ],
+  [
+    /^build\.gradle(?:\.kts)?$/,
+    {
+      title: 'Gradle',
+      image: 'gradle:8-jdk21',
+      lines: ['RUN gradle assemble', 'CMD ["sh", "-c", "java -jar build/libs/*.jar"]'],
     },
   ],
   [
@@ -149,22 +168,41 @@ export function findUndetected({ paths }: AppFolder): DetectionError | undefined
   for (const [pattern, found] of undetected) {
     const file = [...paths].find((path) => pattern.test(path))
     if (file !== undefined)
-      return notDetected(`${found.title} (${file}) is not built by Fairlead itself.`, found)
+      return notDetected(`${found.title} (${file}) is not built by Fairlead itself.`, found, paths)
   }
   return undefined
 }
 
-export function nothingFound(): DetectionError {
-  return notDetected('Nothing in the folder says how it is built.', {
-    title: 'the app',
-    image: 'debian:stable-slim',
-    lines: ['RUN make', 'CMD ["./app"]'],
-  })
+/** What other tools deploy by. */
+const foreign =
+  /^(?:(?:docker-)?compose\.ya?ml|fly\.toml|render\.yaml|heroku\.yml|config\/deploy\.yml)$/
+
+export function nothingFound({ paths }: AppFolder): DetectionError {
+  const unread = [...paths].filter((path) => foreign.test(path))
+  const not = unread.length === 0 ? '' : `; Fairlead does not read ${unread.join(' and ')}`
+  const example = { image: 'debian:stable-slim', lines: ['RUN make', 'CMD ["./app"]'] }
+  return notDetected(`Nothing in the folder says how it is built${not}.`, example, paths)
 }
 
-function notDetected(message: string, { image, lines }: Undetected): DetectionError {
+function notDetected(
+  message: string,
+  { image, lines }: Omit<Undetected, 'title'>,
+  paths: ReadonlySet<string>,
+): DetectionError {
   const dockerfile = [`FROM ${image}`, 'WORKDIR /app', 'COPY . .', ...lines, 'EXPOSE 8080']
   const example = [...dockerfile.map((line) => `  ${line}`)].join('\n')
+  const other = [...paths].find((path) =>
+    /(?:^|\/)(?:Docker|Container)file(?:\.[\w-]+)?$/.test(path),
+  )
+  if (other !== undefined) {
+    const folder = other.includes('/')
+      ? `, or, for an app of that folder, build: { from: ${other.slice(0, other.lastIndexOf('/'))} }`
+      : ''
+    return new DetectionError(
+      `${message} Not detected.`,
+      `Name ${other} in .fairlead/app.yml: build: { dockerfile: ${other} }${folder}.`,
+    )
+  }
   return new DetectionError(
     `${message} Not detected.`,
     'Add a Dockerfile, which needs podman or Docker on the machine of Fairlead, such as:\n' +
