@@ -1,6 +1,7 @@
 /** YAML for request and response bodies, loaded on demand. */
 import {
   type Document,
+  isCollection,
   isScalar,
   parseAllDocuments,
   parseDocument,
@@ -60,7 +61,11 @@ function toValue(
   { maxValues = usualMaxValues, maxAliasCount = 100 }: YamlForm,
 ): unknown {
   const problem = document.errors[0]
-  if (problem !== undefined) throw isTooDeep(problem) ? tooDeep() : new Error(firstLine(problem))
+  if (problem !== undefined) {
+    if (isTooDeep(problem)) throw tooDeep()
+    const line = text.split('\n')[(problem.linePos?.[0].line ?? 0) - 1] ?? ''
+    throw new Error(firstLine(problem) + (line.includes('{{') ? `; ${templateHint}` : ''))
+  }
   try {
     inspect(document, text)
     keepNumerals(document)
@@ -70,6 +75,7 @@ function toValue(
   }
 }
 
+const templateHint = 'a value with {{…}} needs quotes, and a template has to be rendered first'
 const asText = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:binary'])
 
 /** YAML 1.1 adds booleans and numbers to JSON only: dates, times of day such as 12:30 and `<<` remain texts, as in Gate. */
@@ -123,6 +129,10 @@ function inspect(document: Document, text: string): void {
     Map: (_key, { items }) => {
       const seen = new Set<unknown>()
       for (const { key } of items) {
+        if (isCollection(key)) {
+          const line = text.slice(0, key.range?.[0]).split('\n').length
+          throw new Error(`a key at line ${line} is no text; ${templateHint}`)
+        }
         if (isScalar(key) && key.type === 'PLAIN' && key.source !== undefined)
           key.value = key.source
         const name = isScalar(key) ? String(key.value) : key

@@ -48,6 +48,9 @@ export function describeManifestProblem(manifest: JsonObject, index: number): st
     kind === '' && 'kind',
     name === undefined && 'metadata.name',
   ].filter((field) => field !== false)
+  const written = fieldAt(manifest, 'metadata', 'name')
+  if (name === undefined && ['number', 'boolean'].includes(typeof written))
+    return `manifests: number ${index + 1} has the name ${written}, which is no text in YAML; put it in quotes.`
   if (missing.length === 0) return undefined
   return `manifests: number ${index + 1}${name === undefined ? '' : ` (${name})`} has no ${missing.join(', no ')}.`
 }

@@ -515,6 +515,8 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     assert.match(warningsOf(ended), /labels\.on is true in YAML.*\n.*labels\.mode is 511/)
     const error = await failDeploy([{ ...map, data: { time: true } }])
     assert.match(error, /data\.time is true in YAML, and must be a text; put it in quotes/)
+    const named = await failDeploy([{ ...map, metadata: { name: 7 } }])
+    assert.match(named, /number 1 has the name 7, which is no text in YAML/)
   },
   'objects-scenario 120 unknown fields are refused with the near word, all at once': async ({
     deploy,

@@ -182,6 +182,11 @@ const incomplete: [what: string, fields: Record<string, unknown>, says: RegExp][
   ],
   ['text without manifests', { manifests: null }, /The stage has no "manifests": write it there/],
   ['a number', { manifests: [7] }, /Document 1 of "manifests" is no object, but number/],
+  [
+    'a template that nothing has rendered',
+    { manifests: ['kind: ConfigMap\nmetadata: {name: {{ name }}}\n'] },
+    /"manifests" is not YAML: a key at line 2 is no text; a value with \{\{…\}\} needs quotes/,
+  ],
   ['no account', { account: undefined }, /names no account/],
   [
     'a required artifact that is missing',
