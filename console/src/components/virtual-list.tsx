@@ -149,12 +149,13 @@ export function useRowsInView<Item>(
       stop.abort()
     }
   })
-  const before = useRef<ReadonlySet<string>>(new Set())
+  const before = useRef({ of, keys: new Set<string>() })
   // What is drawn stays, whatever comes before it: a menu may be open in it.
-  const keptUntil = 1 + rows.findLastIndex(({ item }) => before.current.has(keyOf(item)))
+  const staying = before.current.of === of ? before.current.keys : undefined
+  const stayUntil = staying ? 1 + rows.findLastIndex(({ item }) => staying.has(keyOf(item))) : 0
   const [first, end] = isPart
     ? (range.current.map((at) => Math.max(0, Math.min(at, rows.length))) as [number, number])
-    : [0, Math.max(whole, keptUntil)]
+    : [0, Math.max(whole, stayUntil)]
   if (!isPart) range.current = [first, end]
   const drawn = rows.slice(first, end).map(({ item, isGone }, at) => ({
     key: keyOf(item),
@@ -165,7 +166,7 @@ export function useRowsInView<Item>(
       ref: isPart ? observe : undefined,
     },
   }))
-  before.current = new Set(drawn.map(({ key }) => key))
+  before.current = { of, keys: new Set(drawn.map(({ key }) => key)) }
   const edge = (at: number) => edges[at] ?? 0
   const paddingBlock = `${edge(first)}px ${edge(rows.length) - edge(end)}px`
   // The browser would move the page once more for rows that have grown above the view.

@@ -1,10 +1,21 @@
 /** A record of the audit log as a sentence, with what its names lead to. */
-import type { to as addresses } from '../address.ts'
 import type { Schemas } from '../api/schema.d.ts'
 import { shortId } from './execution.ts'
 import { toWords } from './names.ts'
 
-type Addresses = typeof addresses
+/** Addresses of screens. */
+interface Addresses {
+  application(application: string): string
+  execution(id: string): string
+  task(id: string): string
+  pipeline(application: string, id: string): string
+  pipelines(application: string, query: { readonly q: string }): string
+  editPipeline(
+    application: string,
+    id: string,
+    query: { readonly tab: string; readonly until: string },
+  ): string
+}
 
 export interface AuditName {
   readonly text: string
