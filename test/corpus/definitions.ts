@@ -1151,6 +1151,16 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
   ],
   ['a window without times', { stages: [windowed({ whitelist: [] })] }, /it is always open/],
   [
+    'a pipeline in the wrapper of a generator',
+    { deploymentTargets: ['test'], pipeline: { parallel: true, stages: [wait] } },
+    /stages are in "pipeline", where nothing reads them/,
+  ],
+  [
+    'a stage of an execution',
+    { stages: [{ ...wait, status: 'NOT_STARTED', context: { waitTime: 1 }, tasks: [] }] },
+    /a stage of an execution/,
+  ],
+  [
     'names that nothing has',
     {
       stages: [

@@ -188,6 +188,11 @@ template(
   { stages: [{ ...wait, type: 'manualJudgment', instructions: '${ templateVariables.text }' }] },
   { variables: [{ name: 'text', type: 'string', example: 'go', nullable: true }] },
 )
+template(
+  { stages: [{ ...wait, waitTime: "${parameters['minutes']}" }] },
+  { parameterConfig: [{ name: 'minutes', type: 'int', default: 5 }] },
+  /has its "parameterConfig" in "pipeline"/,
+)
 template({ stages: [wait], spelEvaluator: 'v4', expectedArtifacts: [], exclude: [] })
 template(
   { stages: [{ ...wait, type: 'wiat' }] },

@@ -306,6 +306,28 @@ const warnings: Readonly<Record<string, Case>> = {
     place: 'triggers[1].expectedArtifactIds',
     says: /expects no artifact with the id "a1", so the trigger never fires/,
   },
+  'a pipeline in a wrapper': {
+    body: { pipeline: { stages: [{ type: 'wait', waitTime: 1 }] } },
+    place: 'pipeline',
+    says: /stages are in "pipeline", where nothing reads them/,
+  },
+  'a stage of an execution': {
+    body: { stages: [{ type: 'wait', refId: '1', context: { waitTime: 1 }, tasks: [] }] },
+    place: 'stages[0].context',
+    says: /a stage of an execution/,
+  },
+  'parameters beside the pipeline of a template': {
+    path: '/v2/pipelineTemplates',
+    body: { ...inTemplate({ stages: [] }), parameterConfig: [{ name: 'a' }] },
+    place: 'parameterConfig',
+    says: /A template has its "parameterConfig" in "pipeline"/,
+  },
+  'variables that are a map': {
+    path: '/v2/pipelineTemplates',
+    body: { ...inTemplate({ stages: [] }), variables: { a: 1 } },
+    place: 'variables',
+    says: /It is no list/,
+  },
   'an expression in a trigger': {
     body: cron('${parameters.time}'),
     place: 'triggers[1].cronExpression',

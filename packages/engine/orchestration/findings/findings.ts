@@ -154,6 +154,7 @@ const ofKind: Readonly<
       return context.ports.executions.runsOtherStages ? [] : [errorAt('schema', versionOne)]
     const found = await definitionFindings(pipelineOf(template), context)
     return [
+      ...misplacedParts(template),
       ...describeDeclarations(template).map(([place, message]) => warningAt(place, message)),
       ...undeclaredVariables(template).map((name) =>
         warningAt(
@@ -307,6 +308,7 @@ async function partFindings(
       ),
     ),
     ...partsFindings(definition),
+    ...wrappedFindings(definition),
     ...['parameterConfig', 'expectedArtifacts', 'notifications'].flatMap((part) =>
       expressionFaults(listOf(definition[part])).map(({ path, message }) =>
         warningAt(`${part}${path}`, message),
@@ -330,6 +332,44 @@ const toParts = shape({
     }),
   ),
 })
+
+const lists = ['stages', 'triggers', 'parameterConfig', 'expectedArtifacts', 'notifications']
+
+/** What stands beside the pipeline of a template. */
+function misplacedParts(template: JsonObject): DocumentFinding[] {
+  const { variables } = template
+  return [
+    ...lists
+      .filter((part) => listOf(template[part]).length > 0)
+      .map((part) =>
+        warningAt(part, `A template has its "${part}" in "pipeline"; here nothing reads them.`),
+      ),
+    ...(variables === undefined || variables === null || Array.isArray(variables)
+      ? []
+      : [
+          warningAt(
+            'variables',
+            'It is no list, so the template has no variables. Write [{"name": "a", "type": "string"}].',
+          ),
+        ]),
+  ]
+}
+
+/** Stages of a pipeline that another program has wrapped. */
+function wrappedFindings(definition: JsonObject): DocumentFinding[] {
+  if (definition['type'] === 'templatedPipeline' || listOf(definition['stages']).length > 0)
+    return []
+  return Object.entries(definition).flatMap(([key, value]) =>
+    listOf(objectOf(value)['stages']).length === 0
+      ? []
+      : [
+          warningAt(
+            key,
+            `Its stages are in "${key}", where nothing reads them, so a run does nothing. Move them one level up.`,
+          ),
+        ],
+  )
+}
 
 /** Parameters and expected artifacts that do not do what they say. */
 function partsFindings(definition: JsonObject): DocumentFinding[] {

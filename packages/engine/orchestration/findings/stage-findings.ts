@@ -2,6 +2,7 @@
 import { type DocumentFinding, errorAt } from '@fairlead/base/findings/document-finding.ts'
 import { list, shape } from '@fairlead/base/json/shape.ts'
 import {
+  isObject,
   isTrue,
   type JsonObject,
   listOf,
@@ -143,6 +144,7 @@ function findingsOfStage(
       ...artifactFaults(stage, artifactIds),
       ...windowFaults(stage),
       ...orderFaults(stage),
+      ...recordFaults(stage),
       ...statusFaults(stage, names),
     ].map(({ path, message }) => finding('warning', path, message)),
   ]
@@ -189,6 +191,14 @@ function orderFaults({ dependsOn, requisiteStageRefIds }: JsonObject): Expressio
   const message =
     'Only templates of version 1 know "dependsOn": the stage starts at once. Write "requisiteStageRefIds".'
   return [{ path: 'dependsOn', message }]
+}
+
+/** A stage as executions show it. */
+function recordFaults({ context, tasks }: JsonObject): ExpressionFault[] {
+  if (!isObject(context) || !Array.isArray(tasks)) return []
+  const message =
+    'It is a stage of an execution, and nothing reads the fields in its "context". Write them into the stage itself.'
+  return [{ path: 'context', message }]
 }
 
 const toStatuses = list(shape({ type: textOf, context: shape({ stageName: textOf }) }))
