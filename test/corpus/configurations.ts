@@ -247,10 +247,12 @@ const unread: Record<string, ConfigurationSet> = {
       'values.yaml': 'halyard: {spinnakerVersion: 1.26.6}\n',
       'SpinnakerService.yml': 'kind: SpinnakerService\n',
       'gate-production.yml': 'server.port: 8084\n',
+      'gate-local.json': '{"server": {"port": 8084}}',
     },
     names: [
       'for an installer: config/SpinnakerService.yml, config/values.yaml.',
       'not active: config/gate-production.yml.',
+      'nor properties: config/gate-local.json.',
     ],
   },
   'a placeholder without quotes': refused(

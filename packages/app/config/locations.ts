@@ -193,6 +193,17 @@ export function unreadFiles(
       where((name) => ofInstallers.test(name)),
     ],
     [
+      'are neither YAML nor properties',
+      'JSON is YAML: rename such a file to .yml.',
+      where((name, own) =>
+        own.some(
+          (each) =>
+            name.startsWith(each) &&
+            /^(?:-[^/]*)?\.(?:json|toml|env)$/.test(name.slice(each.length)),
+        ),
+      ),
+    ],
+    [
       'are for profiles that are not active',
       'SPRING_PROFILES_ACTIVE names profiles.',
       ofProfiles.filter((file) => !read.includes(file)),

@@ -66,6 +66,8 @@ function misspeltKeys(holder: JsonObject, fields: readonly Field[]): [key: strin
   const byName = new Map(fields.flatMap((field) => namesOf(field).map((name) => [name, field])))
   return Object.keys(holder).flatMap((key) => {
     if (key.length < shortestMisspelt || key.length > longestName || byName.has(key)) return []
+    // A comment, in files of JSON.
+    if (key.startsWith('_')) return []
     const meant = byName.get(nearestName(byName.keys(), key, mostWrongLetters) ?? '')
     return meant === undefined || namesOf(meant).some((name) => isGiven(holder[name]))
       ? []

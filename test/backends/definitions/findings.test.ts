@@ -469,6 +469,7 @@ test('what works has no finding', async (t) => {
         },
       ].map((stage, at) => ({ ...stage, refId: String(at) })),
     },
+    'a comment of JSON': { stages: [{ type: 'wait', waitTime: 1, _comment: 'Why.' }] },
     'a type that is an expression': { stages: [{ type: '${ parameters.type }' }] },
     'an instance of a template': {
       type: 'templatedPipeline',
