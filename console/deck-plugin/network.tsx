@@ -37,7 +37,7 @@ export class LoadBalancerTransformer {
   }
 }
 
-function toInstance(instance: JsonObject, { account, region }: JsonObject): JsonObject {
+function toInstance(instance: JsonObject, { account, region }: JsonObject) {
   const { all: health, state, ...given } = toHealth(instance['health'])
   const healthState = given.healthState ?? (state === 'InService' ? 'Up' : state)
   return {

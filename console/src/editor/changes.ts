@@ -91,7 +91,7 @@ export function mergeDefinitions(
 type Items = ReadonlyMap<string, unknown>
 
 /** None where one of them is one value: a text, a number, or a list without identities. */
-function toItems(path: KeyPath, ...versions: readonly unknown[]): readonly Items[] {
+function toItems(path: KeyPath, ...versions: readonly unknown[]) {
   const identity = path.length === 1 ? (partLists[String(path)]?.id ?? '') : ''
   const all = versions.map((value): Items | undefined => {
     if (typeof value !== 'object' || value === null) return undefined

@@ -72,7 +72,7 @@ export function readText(text: string): ParsedText {
 }
 
 /** Dates, repeated parts and numbers that JSON does not have become what would be saved. */
-function toValue(document: Pick<Document, 'toJS'>): unknown {
+function toValue(document: Pick<Document, 'toJS'>) {
   return parseExactly(JSON.stringify(document.toJS({ maxAliasCount: 1000 }) ?? null))
 }
 

@@ -49,7 +49,7 @@ function variablesOf(stage: JsonObject) {
 }
 
 /** A condition may be written without `${}`. */
-function withBraces(condition: JsonObject): JsonObject {
+function withBraces(condition: JsonObject) {
   const { type, expression } = condition
   const isBare = type === 'expression' && scalarOf(expression)?.trim() && !isExpression(expression)
   return isBare ? { ...condition, expression: `\${${expression}}` } : condition

@@ -138,7 +138,7 @@ export function removeStage(definition: JsonObject, key: string): JsonObject {
   return { ...definition, stages: others.map((stage) => replaceRequisite(stage, key, own)) }
 }
 
-function replaceRequisite(stage: JsonObject, old: string, by: readonly string[]): JsonObject {
+function replaceRequisite(stage: JsonObject, old: string, by: readonly string[]) {
   const ids = requisitesOf(stage)
   if (!ids.includes(old)) return stage
   return {

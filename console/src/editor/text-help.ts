@@ -3,7 +3,6 @@ import {
   autocompletion,
   type Completion,
   type CompletionContext,
-  type CompletionResult,
   completionKeymap,
 } from '@codemirror/autocomplete'
 import { type Diagnostic, lintGutter } from '@codemirror/lint'
@@ -34,11 +33,7 @@ export function helpExtensions(draft: Draft, format: TextFormat): Extension[] {
   ]
 }
 
-async function complete(
-  context: CompletionContext,
-  draft: Draft,
-  format: TextFormat,
-): Promise<CompletionResult | null> {
+async function complete(context: CompletionContext, draft: Draft, format: TextFormat) {
   const { text: line, from: start } = context.state.doc.lineAt(context.pos)
   const word = wordInExpression(line.slice(0, context.pos - start))
   if (word !== undefined) {

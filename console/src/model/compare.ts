@@ -200,7 +200,7 @@ export function compareExecutions(older: Execution, newer: Execution): readonly 
   return changed(recordOf(older), recordOf(newer)).filter(({ name }) => !noise.test(name))
 }
 
-function recordOf({ trigger, stages }: Execution): JsonObject {
+function recordOf({ trigger, stages }: Execution) {
   const { type, parameters, tag, branch, hash, artifacts } = trigger as JsonObject
   const ofStages = stages
     .filter(isTop)

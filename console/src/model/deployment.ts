@@ -127,7 +127,7 @@ function endOf({ effect, stage }: Step) {
   return effect.atMs ?? (stage.status === 'SUCCEEDED' ? (stage.endTime ?? 0) : undefined)
 }
 
-function happeningsOf(step: Step): readonly Happening[] {
+function happeningsOf(step: Step) {
   const { effect, stage } = step
   const version = versionIn(effect.serverGroup ?? '')
   const isNew = effect.kind === 'created'
@@ -151,7 +151,7 @@ function happeningsOf(step: Step): readonly Happening[] {
 }
 
 /** A new server group comes up, and so takes traffic, before its stage ends. */
-function upOf({ effect, stage }: Step, version: string): readonly Happening[] {
+function upOf({ effect, stage }: Step, version: string) {
   const count =
     effect.desired === undefined ? 'All up' : `${effect.desired} of ${effect.desired} up`
   const up = textsOf(stage.context['loadBalancers']).length > 0 ? `${count}, took traffic` : count

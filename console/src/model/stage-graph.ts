@@ -160,7 +160,7 @@ function toEdges(
   pairs: StageLinks['pairs'],
   nodes: readonly GraphNode[],
   nodeOf: GraphShape['nodeOf'],
-): readonly GraphEdge[] {
+) {
   const places = new Map(nodes.map(({ id }, at) => [id, at]))
   const edges = new Map<string, GraphEdge>()
   for (const [start, end] of pairs) {
