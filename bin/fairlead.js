@@ -38,9 +38,18 @@ function main() {
 function runOperator(major, args) {
   if (major < neededNode) return refuse(adviseNode())
   if (major > neededNode) process.stderr.write(warnOfNode())
-  return prepareConsole()
+  return prepareImports()
+    .then(prepareConsole)
     .then(() => import('./fairlead.ts'))
     .then(({ run }) => run(args))
+}
+
+/** A clone has thousands of files, whose places Node need not look for. */
+function prepareImports() {
+  if (!isClone) return Promise.resolve()
+  // In a variable, so that no bundle loads it first.
+  const script = '../packages/base/runtime/own-imports.ts'
+  return import(script)
 }
 
 /** A clone builds the web console when it is missing or older than its sources; without it, everything else is served. */

@@ -6,6 +6,7 @@ import asyncHooks from 'node:async_hooks'
 import { resolve } from 'node:path'
 import type { run } from 'node:test'
 import { inspect } from 'node:util'
+import '../packages/base/runtime/own-imports.ts'
 
 /** A test that ended, a line that a file wants to be shown, or that all results so far are told and the next file is awaited. */
 export type Report =

@@ -6,6 +6,7 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { BackOff } from '@fairlead/base/concurrency/back-off.ts'
 import { within } from '@fairlead/base/concurrency/within.ts'
 import { compileCacheVariable } from '@fairlead/base/runtime/compile-cache.ts'
+import { ownImports } from '@fairlead/base/runtime/own-imports.ts'
 import type { BackendState } from '@fairlead/base/telemetry/metrics.ts'
 import {
   countStateChange,
@@ -101,6 +102,7 @@ function loadProgram(program: URL): LoadingThread {
     name: 'backends',
     resourceLimits,
     env,
+    ...(ownImports.length > 0 && { execArgv: [...ownImports] }),
     workerData,
     transferList: [workerData],
   })
