@@ -8,7 +8,7 @@ import { gitlabDeclaration } from './gitlab-ci/gitlab-settings.ts'
 import { jenkinsDeclaration } from './jenkins/settings.ts'
 import { localBuildDeclaration } from './local/settings.ts'
 
-const buildServerDeclarations: readonly BuildServerDeclaration[] = [
+export const buildServerDeclarations: readonly BuildServerDeclaration[] = [
   localBuildDeclaration,
   jenkinsDeclaration,
   gitlabDeclaration,

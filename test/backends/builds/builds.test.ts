@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { buildServerTypes } from '../../../packages/builds/build-servers.ts'
 import { buildsBackend } from '../../../packages/builds/builds.ts'
+import { buildServerDeclarations } from '../../../packages/builds/declarations.ts'
 import { startBackends } from '../../support/backends.ts'
 
 async function startBuilds(t: TestContext) {
   const backends = await startBackends(t, [buildsBackend])
   return (method: string, path: string, body?: unknown) => backends.ask('igor', method, path, body)
 }
+
+test('what opens a build server is listed for each that is declared', () => {
+  const [declared, opened] = [buildServerDeclarations, buildServerTypes].map((all) =>
+    all.map(({ id }) => id),
+  )
+  assert.deepEqual(opened, declared)
+})
 
 test('builds-scenario 3: without a build server the list of hosts is empty', async (t) => {
   const ask = await startBuilds(t)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { CallService } from '../../../packages/ports/service-call.ts'
+import { providerTypes } from '../../../packages/providers/all.ts'
+import { providerDeclarations } from '../../../packages/providers/declarations.ts'
 import { infrastructureBackend } from '../../../packages/providers/infrastructure/infrastructure.ts'
 import { startBackends } from '../../support/backends.ts'
 import { startInfrastructure as startWithProvider } from '../../support/infrastructure.ts'
@@ -83,6 +85,13 @@ const maps = [
   '/applications/none/clusters',
   '/applications/shop/jobs/dev/east/j/out.yml',
 ]
+
+test('what opens a provider is listed for each that is declared', () => {
+  const [declared, opened] = [providerDeclarations, providerTypes].map((all) =>
+    all.map(({ id }) => id),
+  )
+  assert.deepEqual(opened, declared)
+})
 
 test('an installation without accounts answers every list with nothing in it', async (t) => {
   const ask = await startInfrastructure(t)
