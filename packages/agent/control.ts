@@ -8,16 +8,17 @@ import type {
   DesiredState,
   ObservedState,
   OutputWish,
+  TimedPart,
   TrafficSamples,
 } from '@fairlead/base/net/agent-protocol.ts'
 import { execProtocol } from '@fairlead/base/net/exec-frames.ts'
 import { readAnswerText } from '@fairlead/base/net/read-answer.ts'
 import { http } from '@fairlead/base/runtime/node-http.ts'
+import { extentOf, readConsolePart } from './console.ts'
 import { ExecError, serveExec } from './exec.ts'
 import type { ProgramInstance } from './instance.ts'
 import { type ObservedHead, ObservedLedger } from './observed-lines.ts'
 import { type AgentProgram, checkAgentProgram } from './start-agent.ts'
-import { followOutput, readTimedPart } from './timed-output.ts'
 
 interface ControlledAgent {
   /** @returns false when a newer state is there already */
@@ -222,4 +223,50 @@ function checkDesiredState(body: unknown): DesiredState {
     ids.add(id)
   }
   return state
+}
+
+const partBytes = 256 * 1024
+
+/** Undefined when it was never started, or has no earlier run. */
+function readTimedPart(
+  { consoleFile, times }: ProgramInstance,
+  wish: OutputWish,
+  maxBytes: number,
+): TimedPart | undefined {
+  times.look()
+  const previous = 'previous' in wish ? times.previousRun() : undefined
+  if ('previous' in wish && previous === undefined) return undefined
+  const place = previous === undefined ? placeOf(wish) : { offset: previous.start }
+  const part = readConsolePart(consoleFile, place, maxBytes, previous?.end)
+  return part && { ...part, times: times.between(part.offset, part.nextOffset) }
+
+  function placeOf(wanted: OutputWish): ConsoleWish {
+    if ('sinceMs' in wanted) return { offset: times.offsetSince(wanted.sinceMs) }
+    if ('tail' in wanted || 'offset' in wanted) return wanted
+    return { offset: extentOf(consoleFile)?.start ?? 0 }
+  }
+}
+
+/** Lines of parts, until the instance or the reader has gone. */
+function followOutput(instance: ProgramInstance, offset: number, response: ServerResponse): void {
+  let next = offset
+  const send = (isLast: boolean) => {
+    while (isLast || !response.writableNeedDrain) {
+      const part = readTimedPart(instance, { offset: next }, partBytes)
+      if (part === undefined || part.nextOffset === next || part.output === '') return
+      next = part.nextOffset
+      response.write(`${JSON.stringify(part)}\n`)
+    }
+  }
+  const onGrew = () => send(false)
+  const onEnded = () => {
+    send(true)
+    response.end()
+  }
+  instance.output.on('grew', onGrew).once('ended', onEnded)
+  response.on('drain', onGrew)
+  response.once('close', () => {
+    instance.output.off('grew', onGrew).off('ended', onEnded)
+  })
+  send(false)
 }

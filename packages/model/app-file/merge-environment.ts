@@ -168,13 +168,10 @@ export function mergeEnvironment(
     attach: toAttachments(values.attach ?? {}),
     limits: toLimits(values.limits ?? {}),
     redirects: values.redirect ?? {},
-    hsts:
-      values.hsts === undefined
-        ? undefined
-        : {
-            maxAgeMs: values.hsts['max-age'] ?? 365 * 24 * 60 * minute,
-            subdomains: values.hsts.subdomains ?? false,
-          },
+    hsts: values.hsts && {
+      maxAgeMs: values.hsts['max-age'] ?? 365 * 24 * 60 * minute,
+      subdomains: values.hsts.subdomains ?? false,
+    },
     errorPage: values['error-page'],
     promote: promote ?? undefined,
   }

@@ -22,7 +22,7 @@ export const gitRefs: PolledSource = {
   intervalMs: ({ repository }, { polls }) =>
     (/^https?:/i.test(String(repository)) ? polls.intervalS : polls.programIntervalS) * 1000,
   async read(trigger, context, signal, last) {
-    const known = last === undefined ? undefined : digests.get(last)
+    const known = last && digests.get(last)
     if (context.ports.infrastructure.versions === undefined)
       throw new PortError(
         400,

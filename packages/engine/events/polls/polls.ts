@@ -5,13 +5,13 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { digestUuid } from '@fairlead/base/stores/digest-uuid.ts'
 import { ConcurrencyLimit } from '@fairlead/base/stores/in-turns.ts'
+import { readTrigger } from '@fairlead/model/pipelines/definition.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import type { EffectivePipelines } from '../../pipelines/effective-pipelines.ts'
+import type { EffectivePipeline, EffectivePipelines } from '../../pipelines/effective-pipelines.ts'
 import type { Event } from '../event.ts'
-import type { EventLog } from '../event-log.ts'
+import type { EventLog, WaitingTrigger } from '../event-log.ts'
 import type { TriggerSettings } from '../trigger-settings.ts'
 import { TriggeredPipelines } from '../triggered-pipelines.ts'
-import { groupTriggers, type PollGroup } from './poll-groups.ts'
 import { PollStates } from './poll-states.ts'
 import type { PolledChange, PolledSource, PolledState, PollTurn } from './polled-source.ts'
 
@@ -219,4 +219,73 @@ function eventIdOf(
   index: number,
 ): string {
   return digestUuid(JSON.stringify([key, turn, name, before, after, index]))
+}
+
+/** What is polled, for the triggers that wait for it. */
+interface PollGroup {
+  readonly key: string
+  readonly source: PolledSource
+  waiting: readonly WaitingTrigger[]
+  /** On the steady clock. */
+  dueMs: number
+  isRunning: boolean
+  /** Changes that the last turn has left for the next. */
+  hasMore: boolean
+  /** In a row. */
+  failures: number
+  /** What the last poll has found. */
+  found: PolledState | undefined
+  /** What was compared with the stored state last. */
+  compared: PolledState | undefined
+}
+
+/** By key, of enabled triggers in enabled pipelines. Known groups stay the same objects, since their polls may be running. */
+function groupTriggers(
+  pipelines: readonly EffectivePipeline[],
+  sources: readonly PolledSource[],
+  known: ReadonlyMap<string, PollGroup>,
+): Map<string, PollGroup> {
+  const groups = new Map<string, PollGroup>()
+  for (const { source, key, ...one } of pipelines.flatMap((pipeline) =>
+    waitingIn(pipeline, sources),
+  )) {
+    const waiting = [...(groups.get(key)?.waiting ?? []), one]
+    const group = groups.get(key) ?? known.get(key) ?? toGroup(key, source)
+    group.waiting = waiting
+    groups.set(key, group)
+  }
+  return groups
+}
+
+interface KeyedTrigger extends WaitingTrigger {
+  readonly key: string
+  readonly source: PolledSource
+}
+
+function waitingIn(
+  { definition: pipeline, isDisabled, triggers }: EffectivePipeline,
+  sources: readonly PolledSource[],
+): KeyedTrigger[] {
+  if (isDisabled) return []
+  return triggers
+    .filter((trigger) => readTrigger(trigger).isEnabled)
+    .flatMap((trigger) => {
+      const source = sources.find(({ triggerType }) => triggerType === trigger['type'])
+      const key = source?.keyOf(trigger)
+      return source === undefined || key === undefined ? [] : [{ pipeline, trigger, source, key }]
+    })
+}
+
+function toGroup(key: string, source: PolledSource): PollGroup {
+  return {
+    key,
+    source,
+    waiting: [],
+    dueMs: 0,
+    isRunning: false,
+    hasMore: false,
+    failures: 0,
+    found: undefined,
+    compared: undefined,
+  }
 }

@@ -115,9 +115,7 @@ function createVersionSource(kind: VersionTrigger): PolledSource {
     isPolled: ({ ports }) => ports.infrastructure.versions !== undefined,
     keyOf(trigger) {
       const name = kind.toName(trigger)
-      return name === undefined
-        ? undefined
-        : JSON.stringify([triggerType, name, kind.tracked?.(trigger)])
+      return name && JSON.stringify([triggerType, name, kind.tracked?.(trigger)])
     },
     summaryOf: (trigger) => ({ ...kind.toName(trigger) }),
     async read(trigger, context, signal) {

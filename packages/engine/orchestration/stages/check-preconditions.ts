@@ -1,10 +1,12 @@
 /** `checkPreconditions`: one parallel synthetic stage per precondition; a false one fails the stage. */
 import { shape } from '@fairlead/base/json/shape.ts'
-import { isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { isObject, isTrue, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
-import { checkClusterSize } from './infrastructure/cluster-size.ts'
+import { requirePlaces } from './infrastructure/cloud-context.ts'
+import { comparisonOf } from './infrastructure/comparison.ts'
+import { inPlace, requireClusterPlace } from './infrastructure/server-groups.ts'
 import {
   inheritedContext,
   type NewStage,
@@ -93,4 +95,28 @@ function checkStageStatus(
   throw new StageError([
     `The status of stage "${stageName}" is ${stage.status}, not ${stageStatus}.`,
   ])
+}
+
+const toInner = shape({ context: objectOf, onlyEnabledServerGroups: isTrue })
+
+/** The precondition `clusterSize`: how many server groups a cluster has in each region (docs/contracts/infrastructure.md#deployment-stages). */
+export async function checkClusterSize(context: TaskContext): Promise<TaskResult> {
+  const settings = { ...context.stage.context, ...toInner(context.stage.context).context }
+  const place = requireClusterPlace(settings, context)
+  const {
+    bound: expected,
+    comparison,
+    holds,
+  } = comparisonOf(settings, { bound: 'expected', byDefault: '==' })
+  const { onlyEnabledServerGroups: onlyEnabled } = toInner(settings)
+  const groups = (await context.infrastructure.cluster(place)) ?? []
+  for (const region of requirePlaces(settings)) {
+    const found = inPlace(groups, region).filter(({ isDisabled }) => !(onlyEnabled && isDisabled))
+    if (holds(found.length, expected)) continue
+    const names = found.map(({ name }) => name).join(', ') || 'none'
+    throw new StageError([
+      `The cluster ${place.cluster} in ${place.account}/${region} has ${found.length} server groups, expected ${comparison} ${expected}: ${names}.`,
+    ])
+  }
+  return { status: 'SUCCEEDED' }
 }

@@ -1,13 +1,12 @@
 /** Stages of a definition: types, references and requisites, with a check of the graph. */
 
 import { isRawNumber } from '@fairlead/base/json/json.ts'
-import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { isObject, type JsonObject, listOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { describeExcess, type PipelineLimits } from '../../limits.ts'
 import { createStage } from '../machine/new-stage.ts'
 import type { Stage } from '../model.ts'
-import { describeStageCycle } from './stage-cycle.ts'
 
 /** Cloud providers whose jobs carry no suffix (docs/contracts/orchestration.md#submission). */
 const unsuffixedProviders = ['aws', 'titus', standalone.provider]
@@ -117,4 +116,64 @@ export function withProvider(type: string, provider: unknown): string {
   return typeof provider !== 'string' || unsuffixedProviders.includes(provider)
     ? type
     : `${type}_${provider}`
+}
+
+/** Stages of a circle that a message names. */
+const mostNamed = 10
+
+/**
+ * A sentence that names stages which wait for each other, so that the pipeline never finishes, or undefined.
+ * References to stages that do not exist are no fault.
+ */
+function describeStageCycle(stages: readonly JsonObject[]): string | undefined {
+  const waiting = requisitesByRef(stages)
+  const cycle = findCycle(waiting)
+  if (cycle === undefined) return undefined
+  const named = new Map(stages.map((stage) => [refOf(stage['refId']), stage['name']]))
+  const names = cycle.slice(0, mostNamed).map((ref) => describeStage(ref, named.get(ref)))
+  if (cycle.length === 1) return `The stage ${names[0]} waits for itself.`
+  const rest = cycle.length > mostNamed ? ` and ${cycle.length - mostNamed} more` : ''
+  return `The stages ${names.join(', ')}${rest} wait for each other in a circle.`
+}
+
+function requisitesByRef(stages: readonly JsonObject[]): Map<string, string[]> {
+  const waiting = new Map<string, string[]>()
+  for (const stage of stages) {
+    const ref = refOf(stage['refId'])
+    if (ref === undefined) continue
+    const known = waiting.getOrInsertComputed(ref, () => [])
+    for (const requisite of listOf(stage['requisiteStageRefIds']).map(refOf))
+      if (requisite !== undefined) known.push(requisite)
+  }
+  return waiting
+}
+
+/** Follows requisites until one is on the way already; each is followed once. @param waiting Is emptied. */
+function findCycle(waiting: Map<string, string[]>): string[] | undefined {
+  for (const start of waiting.keys()) {
+    const way = [start]
+    const onWay = new Set(way)
+    for (let ref = way.at(-1); ref !== undefined; ref = way.at(-1)) {
+      const next = waiting.get(ref)?.pop()
+      if (next === undefined) {
+        waiting.delete(ref)
+        onWay.delete(ref)
+        way.pop()
+      } else if (onWay.has(next)) {
+        return way.slice(way.indexOf(next)).reverse()
+      } else if (waiting.has(next)) {
+        onWay.add(next)
+        way.push(next)
+      }
+    }
+  }
+  return undefined
+}
+
+function refOf(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}
+
+function describeStage(ref: string, name: unknown): string {
+  return typeof name === 'string' && name !== '' ? `"${name}" (refId ${ref})` : `with refId ${ref}`
 }

@@ -1,10 +1,12 @@
 /** Proofs that a host is this machine's: chosen, shown by the front or by DNS, and taken away again. */
+
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { AcmeProblem } from './acme-authority.ts'
 import { createAlpnCertificate } from './certificate-request.ts'
 import type { ShownProof } from './certificate-store.ts'
-import { callDnsHook } from './dns-hook.ts'
 import type { CertificateFront } from './front.ts'
 import { type AcmeSettings, type ChallengeType, challengeTypes } from './settings.ts'
 
@@ -100,4 +102,61 @@ export async function clearProof(
 ): Promise<void> {
   if (proof.type === 'dns-01') await callDnsHook(settings, 'clear', proof)
   else front.clearChallenge(proof.type, proof.name)
+}
+
+const maxErrorLength = 300
+
+/**
+ * The operator's program that sets and clears TXT records. Called as `HOOK set NAME VALUE` and `HOOK clear NAME VALUE`, with no more of Fairlead's environment than where programs are.
+ *
+ * @throws {AcmeProblem} when it fails, or does not end in time: then it is killed with all that it has started
+ */
+async function callDnsHook(
+  { dnsHook, dnsHookMs }: Pick<AcmeSettings, 'dnsHook' | 'dnsHookMs'>,
+  verb: 'set' | 'clear',
+  { name, value }: { readonly name: string; readonly value: string },
+): Promise<void> {
+  if (dnsHook === undefined)
+    throw new AcmeProblem(
+      'The challenge DNS-01 needs a program that sets TXT records: set local.front.acme.dns.hook.',
+      { type: 'dnsHook' },
+    )
+  const fail = (what: string) =>
+    new AcmeProblem(`${dnsHook} ${verb} ${name} ${what}`, { type: 'dnsHook' })
+  const { PATH, HOME, LANG } = process.env
+  const child = spawn(dnsHook, [verb, name, value], {
+    cwd: '/',
+    env: { PATH, HOME, LANG },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  })
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-maxErrorLength)
+  })
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    killGroup(child.pid)
+  }, dnsHookMs)
+  try {
+    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
+    if (isLate) throw fail(`did not end within ${dnsHookMs / 1000} seconds.`)
+    if (code !== 0) throw fail(`failed with ${signal ?? `exit code ${code}`}: ${errors.trim()}`)
+  } catch (error) {
+    if (error instanceof AcmeProblem) throw error
+    throw fail(`cannot be started: ${(error as Error).message}`)
+  } finally {
+    clearTimeout(timer)
+    killGroup(child.pid)
+  }
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // All of it has ended.
+  }
 }
