@@ -34,10 +34,10 @@ export class Questions {
   }
 
   /** @throws {Failure} with 7 without a terminal and `--yes` */
-  async confirm(message: string, { default: fallback = false } = {}): Promise<boolean> {
+  async confirm(message: string): Promise<boolean> {
     if (this.#yes) return true
     return this.#ask({ message, flag: '--yes' }, async ({ confirm }, context) =>
-      confirm({ message, default: fallback }, context),
+      confirm({ message, default: false }, context),
     )
   }
 

@@ -6,13 +6,9 @@ import { formatSpan } from './span.ts'
 const warnMs = 7 * 86_400_000
 
 /** On standard error, seven days before the end. */
-export function warnOfTokenEnd(
-  { url, expiresAt }: Target,
-  output: Output,
-  nowMs = Date.now(),
-): void {
+export function warnOfTokenEnd({ url, expiresAt }: Target, output: Output): void {
   if (expiresAt === undefined) return
-  const leftMs = Date.parse(expiresAt) - nowMs
+  const leftMs = Date.parse(expiresAt) - Date.now()
   if (leftMs > warnMs || leftMs <= 0) return
   output.note(
     `Your token for ${url} ends in ${formatSpan(leftMs)}. Log in again: fairlead login ${url}`,

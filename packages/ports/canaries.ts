@@ -23,12 +23,15 @@ interface AnalysisRequest {
   /** Undefined: those of the configuration. */
   readonly thresholds: { readonly pass: number; readonly marginal: number } | undefined
   readonly siteLocal: JsonObject
-  /** Intervals that are judged with this one, those that are left, and how many a judgment looks back on. */
-  readonly progress: {
-    readonly done: number
-    readonly left: number
-    readonly lookback?: number
-  }
+  readonly progress: AnalysisProgress
+}
+
+export interface AnalysisProgress {
+  /** Intervals whose measurements are known, or have been, with a window that moves on. */
+  readonly done: number
+  readonly left: number
+  /** Intervals that a judgment looks back on; all unless given. */
+  readonly lookback?: number
 }
 
 const toSide = shape({ stats: shape({ count: numberOf }) })

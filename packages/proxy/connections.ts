@@ -11,10 +11,7 @@ import type { TimeoutSweep } from './sweep.ts'
 const keepAliveMarginMs = 1000
 const longestIdleMs = 60_000
 
-interface ConnectionsOptions {
-  readonly target: ConnectionTarget
-  readonly bounds: ConnectionBounds
-  readonly sweep: TimeoutSweep
+interface ConnectionsOptions extends Pick<ConnectionOwner, 'target' | 'bounds' | 'sweep'> {
   /** Milliseconds. */
   readonly now?: () => number
 }

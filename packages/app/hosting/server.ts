@@ -1,6 +1,5 @@
 /** One HTTP server for all embedded back ends, with their migrations and life cycles. */
 import http from 'node:http'
-import type { DatabaseSync } from 'node:sqlite'
 import { openAgent } from '@fairlead/agent/client.ts'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { formatJson, maxStoredJsonDepth } from '@fairlead/base/json/json.ts'
@@ -22,33 +21,22 @@ import { acceptJson } from '@fairlead/ports/requests/accept-bodies.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { CallService } from '@fairlead/ports/service-call.ts'
 import { toStorageError } from '@fairlead/ports/storage-error.ts'
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyError,
-  type FastifyInstance,
-  LogController,
-} from 'fastify'
+import Fastify, { type FastifyError, type FastifyInstance, LogController } from 'fastify'
 import { markNewData } from './data-age.ts'
 import { createPorts } from './ports.ts'
 
-interface BackendServerOptions {
+interface BackendServerOptions
+  extends Pick<BackendContext, 'db' | 'settings' | 'log' | 'permissionVersion'>,
+    Partial<Pick<BackendContext, 'now' | 'permissionsKnown'>> {
   backends: readonly Backend[]
-  db: DatabaseSync
   /** Unless given, one for the database. */
   commits?: GroupCommit
   call: CallService
-  settings: BackendSettings
-  log: FastifyBaseLogger
-  now?: () => number
   /** Goes on with `now` when that is passed in alone. */
   steady?: (() => number) | undefined
   onStateChanged?: (service: ServiceName) => void
   /** Called when a back end changes permissions on its own. */
   onPermissionsChanged?: () => void
-  /** Resolves when no process uses rights from before the last change. */
-  permissionsKnown?: () => Promise<unknown>
-  /** Another number after every change of permissions. */
-  permissionVersion?: () => number
 }
 
 /** Larger than what the gateway lets through, so that the gateway's limit is the one that speaks. */

@@ -327,12 +327,9 @@ export function isLimiting({
 }
 
 /** Seconds, or a date. */
-export function retryAfterOf(
-  { headers }: Pick<OutsideAnswer, 'headers'>,
-  nowMs: number = Date.now(),
-): number | undefined {
+export function retryAfterOf({ headers }: Pick<OutsideAnswer, 'headers'>): number | undefined {
   const value = String(headers['retry-after'] ?? '').trim()
   if (value === '') return undefined
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
   return Number.isFinite(ms) ? Math.min(Math.max(0, ms), longestRetryAfterMs) : undefined
 }

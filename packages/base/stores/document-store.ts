@@ -127,7 +127,7 @@ export class DocumentStore {
   /** The stored JSON text, for answers that need no look inside. */
   text(key: string): string | undefined {
     const row = this.#statements.get.get(this.#collection.kind, key)
-    return row === undefined ? undefined : String(row['document'])
+    return row && String(row['document'])
   }
 
   has(key: string): boolean {
@@ -142,7 +142,7 @@ export class DocumentStore {
   /** When the live document was written, in milliseconds since the epoch. */
   modifiedMs(key: string): number | undefined {
     const row = this.#statements.get.get(this.#collection.kind, key)
-    return row === undefined ? undefined : Number(row['modified_ms'])
+    return row && Number(row['modified_ms'])
   }
 
   texts(): string[] {

@@ -79,7 +79,8 @@ export function readTlsMaterial({ identity, trust, crlFile, blocklistFile }: Tls
 const expiryWarningMs = 14 * 86_400_000
 
 /** What to do about a certificate of the gateway that has expired, or soon will; undefined for every other one. */
-export function findExpiry({ identity }: TlsMaterial, nowMs = Date.now()): string | undefined {
+export function findExpiry({ identity }: TlsMaterial): string | undefined {
+  const nowMs = Date.now()
   const endMs = identity?.leaf.validToDate.getTime()
   if (endMs === undefined || endMs >= nowMs + expiryWarningMs) return undefined
   const end = new Date(endMs).toISOString()

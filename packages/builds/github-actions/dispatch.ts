@@ -48,22 +48,14 @@ const toDispatched = shape({ run: [numberOf, 'workflow_run_id', 'id'] })
 const toItem = shape({ job: [textOf, '0'], ref: [textOf, '1'], after: [numberOf, '2'] })
 
 export class Dispatcher {
-  readonly #kind: ActionsKind
-  readonly #calls: ServerCalls
-  readonly #api: ActionsApi
-  readonly #server: string
-  readonly #workflowOf: DispatcherParts['workflowOf']
+  readonly #parts: DispatcherParts
   /** Whether the server names the run of a dispatch; undefined: it has not been seen yet. */
   #namesRuns: boolean | undefined
   /** Runs by queue item: a run belongs to one start. */
   readonly #claims = new LRUCache<string, number>({ max: mostClaims })
 
-  constructor({ kind, calls, api, server, workflowOf }: DispatcherParts) {
-    this.#kind = kind
-    this.#calls = calls
-    this.#api = api
-    this.#server = server
-    this.#workflowOf = workflowOf
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts
   }
 
   /** @returns the number of the run, or the queue item that leads to it @throws {PortError} 400 */
@@ -84,12 +76,12 @@ export class Dispatcher {
   ): Promise<{ readonly workflow?: Workflow; readonly number: number } | undefined> {
     if (/^\d{1,15}$/.test(item)) return { number: Number(item) }
     const pending = parseItem(item)
-    const workflow = pending === undefined ? undefined : this.#workflowOf(pending.job)
+    const workflow = pending && this.#parts.workflowOf(pending.job)
     if (pending === undefined || workflow === undefined) return undefined
     const { ref, after } = pending
     const claimed = this.#claims.get(item)
     if (claimed !== undefined) return { workflow, number: claimed }
-    const runs = (await this.#api.runs(workflow, dispatched)) ?? []
+    const runs = (await this.#parts.api.runs(workflow, dispatched)) ?? []
     const taken = new Set(this.#claims.values())
     const candidates = runs
       .filter((run) => isOfRef(run, ref))
@@ -102,7 +94,7 @@ export class Dispatcher {
   }
 
   async #newestRun(workflow: Workflow): Promise<number> {
-    const runs = await this.#api.runs(workflow, dispatched)
+    const runs = await this.#parts.api.runs(workflow, dispatched)
     return Math.max(0, ...(runs ?? []).map(({ id }) => id))
   }
 
@@ -110,7 +102,7 @@ export class Dispatcher {
   async #sendToRef(workflow: Workflow, dispatch: Dispatch): Promise<OutsideAnswer> {
     const answer = await this.#send(workflow, dispatch)
     const mayBeTag =
-      answer.status === 404 && this.#kind.refsAreBranches && !dispatch.ref.startsWith('refs/')
+      answer.status === 404 && this.#parts.kind.refsAreBranches && !dispatch.ref.startsWith('refs/')
     if (!mayBeTag) return answer
     const second = await this.#send(workflow, { ...dispatch, ref: `refs/tags/${dispatch.ref}` })
     return second.status === 404 ? answer : second
@@ -119,10 +111,10 @@ export class Dispatcher {
   /** Older servers of GitHub reject the field that asks for the run. */
   async #send(workflow: Workflow, dispatch: Dispatch): Promise<OutsideAnswer> {
     if (this.#namesRuns === false) return this.#post(workflow, dispatch, {})
-    const answer = await this.#post(workflow, dispatch, this.#kind.runDetails.body)
+    const answer = await this.#post(workflow, dispatch, this.#parts.kind.runDetails.body)
     const isRejected =
       answer.status === 422 &&
-      Object.keys(this.#kind.runDetails.body).some((key) => answer.text.includes(key))
+      Object.keys(this.#parts.kind.runDetails.body).some((key) => answer.text.includes(key))
     return isRejected ? this.#post(workflow, dispatch, {}) : answer
   }
 
@@ -133,8 +125,8 @@ export class Dispatcher {
   ): Promise<OutsideAnswer> {
     const path =
       pathTo`/repos/${owner}/${repository}/actions/workflows/${file}/dispatches` +
-      this.#kind.runDetails.query
-    return this.#calls.send(path, {
+      this.#parts.kind.runDetails.query
+    return this.#parts.calls.send(path, {
       method: 'POST',
       json: { ref, inputs, ...details },
       expects: refusals,
@@ -143,12 +135,12 @@ export class Dispatcher {
 
   #toRefusal(answer: OutsideAnswer, workflow: Workflow, ref: string): PortError {
     const { status } = answer
-    const what = `The build server "${this.#server}" does not start ${workflow.file} of ${fullNameOf(workflow)} on "${ref}"`
+    const what = `The build server "${this.#parts.server}" does not start ${workflow.file} of ${fullNameOf(workflow)} on "${ref}"`
     if (status < 400)
       return new PortError(400, `${what}: the repository has been renamed. Use its new name.`)
     const advice = {
-      403: ` ${this.#kind.advice}`,
-      404: ` Check that the workflow file and the branch or tag exist. ${this.#kind.advice}`,
+      403: ` ${this.#parts.kind.advice}`,
+      404: ` Check that the workflow file and the branch or tag exist. ${this.#parts.kind.advice}`,
     }[status]
     return new PortError(400, `${what} (${status})${formatReason(answer)}.${advice ?? ''}`)
   }

@@ -1,10 +1,12 @@
 /** Builds of this machine in SQLite: the queue, the builds that run, and those that have ended. */
+
 import type { DatabaseSync } from 'node:sqlite'
 import type { Cause } from '@fairlead/base/causes/cause.ts'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import type { SecretVersion } from '@fairlead/ports/secrets.ts'
 import type { BuildReport, TestCounts } from './build-report.ts'
+import type { FetchedCommit } from './repository.ts'
 
 export const localBuildMigrations = [
   `CREATE TABLE builds_local_builds (
@@ -68,15 +70,7 @@ export interface LocalBuild {
   readonly secretVersions?: readonly SecretVersion[]
 }
 
-export interface BuildCommit {
-  readonly sha1: string
-  readonly branch: string | undefined
-  readonly committer: string
-  readonly email?: string
-  readonly message: string
-  readonly timestampMs: number
-  readonly remoteUrl: string
-}
+export type BuildCommit = Omit<FetchedCommit, 'isUsual' | 'file'>
 
 export interface ArchivedFile {
   /** Below the checkout. */

@@ -1,4 +1,5 @@
 /** Apps that were deployed from a file: the file, the objects made from it, versions and their runs. */
+
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
@@ -100,7 +101,7 @@ interface AppPreview {
   readonly deployedMs: number
 }
 
-interface StoredDatabase {
+export interface DatabaseOrder {
   readonly application: string
   readonly environment: string
   readonly name: string
@@ -239,7 +240,7 @@ export class AppStore {
   }
 
   /** How often the password of a database was rotated. */
-  passwordGeneration({ application, environment, name }: StoredDatabase): number {
+  passwordGeneration({ application, environment, name }: DatabaseOrder): number {
     const row = this.#sql.get`
       SELECT generation FROM orchestration_app_databases
       WHERE application = ${application} AND environment = ${environment} AND name = ${name}`
@@ -247,7 +248,7 @@ export class AppStore {
   }
 
   keepPasswordGeneration(
-    { application, environment, name }: StoredDatabase,
+    { application, environment, name }: DatabaseOrder,
     generation: number,
   ): void {
     this.#sql.run`

@@ -20,7 +20,7 @@ import { startPipeline } from '../orchestration/executions.ts'
 import type { AppPlace } from './account-places.ts'
 import { clusterOf, clusterParts, type ReadApp } from './app-environment.ts'
 import { operate } from './app-objects.ts'
-import type { AppStore } from './app-store.ts'
+import type { AppStore, DatabaseOrder } from './app-store.ts'
 import { appPipelineFields, type CompiledObject } from './compile.ts'
 import { isClusterPlace } from './compile-manifests.ts'
 import { isPreview } from './previews.ts'
@@ -79,12 +79,6 @@ interface AttachOrder {
   readonly portOf: PortOf
   /** Databases of the application. */
   readonly running: readonly RunningDatabase[]
-}
-
-export interface DatabaseOrder {
-  readonly application: string
-  readonly environment: string
-  readonly name: string
 }
 
 export function backupPipelineName(environment: string, name: string): string {

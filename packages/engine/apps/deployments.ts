@@ -10,10 +10,9 @@ import type { AppPlace } from './account-places.ts'
 import { type ReadApp, secretsOf, withoutCanary } from './app-environment.ts'
 import { wordOf, writeObjects } from './app-objects.ts'
 import { type AppRecords, chooseEnvironment, versionOf } from './app-records.ts'
-import type { AppRun, AppRunKind } from './app-store.ts'
+import type { AppRun, AppRunKind, DatabaseOrder } from './app-store.ts'
 import { deploymentStages } from './compile.ts'
 import { isClusterPlace, otherWorkloadStages, removalStages } from './compile-manifests.ts'
-import type { DatabaseOrder } from './databases.ts'
 import { type AppOrder, type AppPlans, toPlanView } from './plans.ts'
 import { previewOf } from './previews.ts'
 import { appStopStages, behind, servingClusters, withConstraints } from './run-stages.ts'
@@ -408,7 +407,7 @@ export class AppDeployments {
 function beforeOf(app: ReadApp, here: AppHere, placeOf: (here: AppHere) => AppPlace) {
   const index = app.environments.findIndex(({ environment }) => environment === here.environment)
   const before = app.environments[index - 1]
-  return before === undefined ? undefined : { here: before, place: placeOf(before) }
+  return before && { here: before, place: placeOf(before) }
 }
 
 /** Stages with further ones before them. */

@@ -9,8 +9,8 @@ import {
   textOf,
 } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import type { AnalysisProgress } from '@fairlead/ports/canaries.ts'
 import type { ScoreThresholds } from './judge/judge.ts'
-import type { Progress } from './judge/outlook.ts'
 import type { MetricScope } from './metric-source.ts'
 
 export interface AnalysisOrder {
@@ -179,7 +179,7 @@ export function durationOf(metrics: readonly WantedMetric[]): string {
 }
 
 /** How far an analysis of several judgments has come; undefined unless the request says it. @throws {PortError} 400 */
-export function progressOf(request: JsonObject): Progress | undefined {
+export function progressOf(request: JsonObject): AnalysisProgress | undefined {
   const { progress } = toRequest(request)
   if (progress === undefined) return undefined
   const { done, left, lookback } = progress

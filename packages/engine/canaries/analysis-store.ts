@@ -108,7 +108,7 @@ export class AnalysisStore {
 
   find(id: string): Analysis | undefined {
     const row = this.#statements.get.get(id)
-    return row === undefined ? undefined : toAnalysis(row)
+    return row && toAnalysis(row)
   }
 
   running(): Analysis[] {
@@ -127,7 +127,7 @@ export class AnalysisStore {
   /** The analysis whose measurements have this id. */
   findMeasured(measurementsId: string): Analysis | undefined {
     const row = this.#statements.measured.get(measurementsId)
-    return row === undefined ? undefined : toAnalysis(row)
+    return row && toAnalysis(row)
   }
 
   /** JSON; undefined for an unknown id. */

@@ -1,8 +1,9 @@
 /** Judgments in a thread of their own, so that other requests of the back ends do not wait for them. */
 import { SideThread, SideThreadError } from '@fairlead/base/concurrency/side-thread.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import type { AnalysisProgress } from '@fairlead/ports/canaries.ts'
 import type { JudgeResult, ScoreThresholds } from './judge/judge.ts'
-import type { Outlook, Progress } from './judge/outlook.ts'
+import type { Outlook } from './judge/outlook.ts'
 import type { SeriesPair } from './metric-sets.ts'
 
 export interface JudgeJob {
@@ -11,7 +12,7 @@ export interface JudgeJob {
   readonly thresholds: ScoreThresholds
   readonly pairs: readonly SeriesPair[]
   /** Undefined: the analysis has one judgment. */
-  readonly progress: Progress | undefined
+  readonly progress: AnalysisProgress | undefined
 }
 
 export interface Judgment {

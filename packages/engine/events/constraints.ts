@@ -32,7 +32,7 @@ export function describeUnsatisfied(
   const found = Object.entries(constraints).find(
     ([key, pattern]) => !isSatisfied(key, pattern, document, options),
   )
-  return found === undefined ? undefined : `The constraint "${found[0]}" is not satisfied.`
+  return found && `The constraint "${found[0]}" is not satisfied.`
 }
 
 function isSatisfied(

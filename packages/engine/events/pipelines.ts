@@ -33,7 +33,7 @@ export async function loadPipeline(
   const found =
     listed.find((pipeline) => pipeline['id'] === nameOrId) ??
     listed.find((pipeline) => pipeline['name'] === nameOrId)
-  return found === undefined ? undefined : loadFreshPipeline(definitions, found, caller)
+  return found && loadFreshPipeline(definitions, found, caller)
 }
 
 /**

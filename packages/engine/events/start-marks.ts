@@ -73,9 +73,7 @@ export class StartMarks {
     const oldestMs = now - keptForMs
     const row = this.#sql.get`SELECT origin, digest FROM events_start_marks
       WHERE trigger_key = ${key} AND name = ${name} AND marked_ms >= ${oldestMs}`
-    return row === undefined
-      ? undefined
-      : { origin: String(row['origin']), digest: textOf(row['digest']) }
+    return row && { origin: String(row['origin']), digest: textOf(row['digest']) }
   }
 
   #put(key: string, name: string, { origin, digest = null }: Mark, now: number): void {

@@ -10,11 +10,7 @@ import { readBitbucket, readStash } from './kinds/git/bitbucket.ts'
 import type { ReadChange } from './kinds/git/change.ts'
 import { readGitea, readGithub, readGitlab, readPlain } from './kinds/git/push.ts'
 
-interface Webhook {
-  type: string
-  source: string
-  /** Lower-case names. */
-  headers: Record<string, string>
+interface Webhook extends Pick<Event, 'type' | 'source' | 'headers'> {
   raw: Buffer
   body: JsonObject
 }

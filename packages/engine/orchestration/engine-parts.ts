@@ -45,7 +45,6 @@ export interface EngineOptions {
   vouchersOf: (definition: JsonObject) => Promise<string | undefined>
   /** Values of secrets for calls of stages. */
   secrets: SecretValues
-  /** The name of a service in messages. */
   /** What notifications may follow from: `note` is called in the transaction in which events happen, `send` after it. */
   notices: { note(events: readonly LifeCycleEvent[]): readonly Execution[]; send(): void }
   /** Called once the transaction in which the events happened is on disk. */

@@ -4,19 +4,18 @@
  *
  * @see docs/contracts/events.md#notifications
  */
+
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { BackOff } from '@fairlead/base/concurrency/back-off.ts'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { isPassing } from '@fairlead/base/port-error.ts'
-import type { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import { timeOfUlid } from '@fairlead/base/storage/ulid.ts'
 import { distinctAuthors } from '@fairlead/model/environments/commit-authors.ts'
 import { singleRollbackTypes } from '@fairlead/model/environments/delivery.ts'
 import { type Caller, itself } from '@fairlead/ports/caller.ts'
 import type { Announcement } from '@fairlead/ports/events.ts'
-import type { Ports } from '@fairlead/ports/ports.ts'
-import type { FastifyBaseLogger } from 'fastify'
+import type { EngineOptions } from './engine-parts.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import { type Execution, notify } from './model.ts'
 import {
@@ -27,7 +26,6 @@ import {
 } from './notice-content.ts'
 import { rolledBackRuns } from './rolled-back.ts'
 import { isComplete } from './statuses.ts'
-import type { ExecutionStore } from './store.ts'
 
 export const noticeMigrations = [
   `
@@ -39,14 +37,9 @@ export const noticeMigrations = [
   `,
 ]
 
-interface NoticeOptions {
+interface NoticeOptions
+  extends Pick<EngineOptions, 'commits' | 'store' | 'log' | 'now' | 'nextId' | 'ports'> {
   readonly db: DatabaseSync
-  readonly commits: GroupCommit
-  readonly store: ExecutionStore
-  readonly log: FastifyBaseLogger
-  readonly now: () => number
-  readonly nextId: () => string
-  readonly ports: Ports
 }
 
 /** What the event service has not taken by then is dropped: the message would come too late. */

@@ -61,7 +61,7 @@ function restartParent(
   const { run, stageId } = originOf(child.trigger)
   if (run.id === undefined || stageId === undefined) return
   const parent = unit.load(run.id)
-  const stage = parent === undefined ? undefined : graphOf(parent).find(stageId)
+  const stage = parent && graphOf(parent).find(stageId)
   // A trigger may be made up: only a stage that watches this very run is meant.
   if (stage?.context['executionId'] !== child.id) return
   if (

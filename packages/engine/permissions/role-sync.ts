@@ -31,10 +31,7 @@ const loginTimeoutMs = 5000
 const silentForMs = 10_000
 
 export class UserRoleSync {
-  readonly #context: BackendContext
-  readonly #users: UserRoles
-  readonly #settings: RoleSourceSettings | undefined
-  readonly #delayMs: number
+  readonly #parts: RoleSyncOptions
   #source: Promise<RoleSource> | undefined
   #full: Promise<unknown> = Promise.resolve()
   #first = Promise.withResolvers<void>()
@@ -43,13 +40,10 @@ export class UserRoleSync {
   #silentSinceMs = Number.NEGATIVE_INFINITY
   #closed = false
 
-  constructor({ context, users, source, delayMs }: RoleSyncOptions) {
-    this.#context = context
-    this.#users = users
-    this.#settings = source
-    this.#delayMs = delayMs
+  constructor(parts: RoleSyncOptions) {
+    this.#parts = parts
     // What stands in a file counts from the first request on; a directory may be silent, and answers when it can.
-    if (source?.kind !== 'file') this.#first.resolve()
+    if (parts.source?.kind !== 'file') this.#first.resolve()
   }
 
   get ready(): Promise<void> {
@@ -57,7 +51,7 @@ export class UserRoleSync {
   }
 
   start(): void {
-    if (this.#settings !== undefined) void this.#syncAndPlanNext()
+    if (this.#parts.source !== undefined) void this.#syncAndPlanNext()
   }
 
   async close(): Promise<void> {
@@ -72,12 +66,12 @@ export class UserRoleSync {
   async login(user: string, external: readonly string[]): Promise<void> {
     const source = await this.#open()
     const loaded = source && !this.#isSilent() ? await this.#loadForLogin(source, user) : undefined
-    this.#users.put(user, external)
+    this.#parts.users.put(user, external)
     if (source === undefined || this.#closed) return
     if (loaded !== undefined) this.#apply(loaded)
     if (loaded?.roles.has(user) !== true) {
       const problem = loaded?.problem ?? this.#problem
-      this.#context.log.warn(
+      this.#parts.context.log.warn(
         { user, problem },
         'a user logs in with the roles that the provider gave last, if any',
       )
@@ -97,7 +91,7 @@ export class UserRoleSync {
   }
 
   async #syncNow(wanted: readonly string[]): Promise<SyncOutcome> {
-    const before = this.#users.everyUser()
+    const before = this.#parts.users.everyUser()
     const source = await this.#open()
     if (source === undefined) return { users: before }
     const isForAll = wanted.length === 0 || source.hasChanged?.() === true
@@ -107,12 +101,12 @@ export class UserRoleSync {
     if (wanted.length > 0 && this.#isSilent()) return { users: before, problem: this.#problem }
     const concerned = [...before].filter(([, roles]) => isWanted(roles)).map(([user]) => user)
     // Without a query there is no answer: that is no sign of life.
-    if (concerned.length === 0 && this.#settings?.kind === 'ldap') return { users: before }
+    if (concerned.length === 0 && this.#parts.source?.kind === 'ldap') return { users: before }
     const loaded = await source.load(concerned)
     if (this.#closed) return { users: before }
     this.#apply(loaded)
     const users = new Map(
-      [...this.#users.everyUser()].map(([user, roles]) => [
+      [...this.#parts.users.everyUser()].map(([user, roles]) => [
         user,
         [...(before.get(user) ?? []), ...roles],
       ]),
@@ -124,23 +118,26 @@ export class UserRoleSync {
     try {
       await this.sync()
     } catch (error) {
-      this.#context.log.error({ err: error }, 'the roles of users cannot be brought up to date')
+      this.#parts.context.log.error(
+        { err: error },
+        'the roles of users cannot be brought up to date',
+      )
     }
     this.#first.resolve()
     if (!this.#closed)
-      this.#timer = setTimeout(() => void this.#syncAndPlanNext(), this.#delayMs).unref()
+      this.#timer = setTimeout(() => void this.#syncAndPlanNext(), this.#parts.delayMs).unref()
   }
 
   #open(): Promise<RoleSource | undefined> {
-    if (this.#settings === undefined || this.#closed) return Promise.resolve(undefined)
-    this.#source ??= openRoleSource(this.#settings, this.#context)
+    if (this.#parts.source === undefined || this.#closed) return Promise.resolve(undefined)
+    this.#source ??= openRoleSource(this.#parts.source, this.#parts.context)
     return this.#source
   }
 
   /** What comes too late for the login still counts afterwards. */
   async #loadForLogin(source: RoleSource, user: string): Promise<LoadedRoles> {
     const loading = source.load(
-      source.hasChanged?.() ? [user, ...this.#users.everyUser().keys()] : [user],
+      source.hasChanged?.() ? [user, ...this.#parts.users.everyUser().keys()] : [user],
     )
     return within(loginTimeoutMs, loading, (): LoadedRoles => {
       loading
@@ -148,25 +145,25 @@ export class UserRoleSync {
         .catch((error: unknown) => {
           const text =
             'roles that came late are not kept; the next synchronisation asks for them again'
-          this.#context.log.error({ err: error }, text)
+          this.#parts.context.log.error({ err: error }, text)
         })
       return { roles: new Map(), problem: `there is no answer within ${loginTimeoutMs} ms` }
     })
   }
 
   #isSilent(): boolean {
-    return elapsedMs(this.#context.now(), this.#silentSinceMs) < silentForMs
+    return elapsedMs(this.#parts.context.now(), this.#silentSinceMs) < silentForMs
   }
 
   #apply({ roles, problem }: LoadedRoles): void {
-    this.#users.provide(roles)
+    this.#parts.users.provide(roles)
     this.#note(problem)
   }
 
   /** Once for each trouble, and once when it is over: a synchronisation every few minutes would fill the log with it. */
   #note(problem: string | undefined): void {
-    const { log, now } = this.#context
-    const source = roleOriginOf(this.#settings)
+    const { log, now } = this.#parts.context
+    const source = roleOriginOf(this.#parts.source)
     this.#silentSinceMs =
       problem !== undefined && source === 'LDAP' ? now() : Number.NEGATIVE_INFINITY
     if (problem !== undefined && problem !== this.#problem) {

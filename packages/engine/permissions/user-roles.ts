@@ -1,5 +1,5 @@
 /** Stored roles of each user, from the last login and from the provider. */
-import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
+import type { SQLTagStore } from 'node:sqlite'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -20,35 +20,31 @@ type RoleTools = Pick<BackendContext, 'db' | 'now' | 'permissionsChanged'>
 
 /** Users are kept by their key, roles in lower case. */
 export class UserRoles {
-  readonly #db: DatabaseSync
-  readonly #now: () => number
+  readonly #parts: RoleTools
   readonly #provider: ProvidedOrigin | undefined
-  readonly #onChange: () => void
   readonly #sql: SQLTagStore
 
   /** @param provider Roles that another one gave count no longer */
-  constructor({ db, now, permissionsChanged }: RoleTools, provider?: ProvidedOrigin) {
-    this.#db = db
-    this.#now = now
-    this.#onChange = permissionsChanged
+  constructor(parts: RoleTools, provider?: ProvidedOrigin) {
+    this.#parts = parts
     this.#provider = provider
-    this.#sql = db.createTagStore()
+    this.#sql = parts.db.createTagStore()
   }
 
   /** The roles of a login. Writes only what is new, so that people who are known get in while the disk is full. */
   put(user: string, roles: readonly string[]): void {
     const { changes } = this.#sql.run`
       INSERT INTO permissions_users (name, roles, updated_ms)
-      VALUES (${toUserKey(user)}, ${JSON.stringify(toRoleNames(roles))}, ${this.#now()})
+      VALUES (${toUserKey(user)}, ${JSON.stringify(toRoleNames(roles))}, ${this.#parts.now()})
       ON CONFLICT (name) DO UPDATE SET roles = excluded.roles, updated_ms = excluded.updated_ms
       WHERE roles <> excluded.roles`
-    if (changes > 0) this.#onChange()
+    if (changes > 0) this.#parts.permissionsChanged()
   }
 
   /** The roles of the provider, by user; users who have logged out meanwhile stay out. */
   provide(byUser: ReadonlyMap<string, readonly string[]>): void {
-    const [provider, now] = [this.#provider ?? '', this.#now()]
-    const hasChanged = inTransaction(this.#db, () => {
+    const [provider, now] = [this.#provider ?? '', this.#parts.now()]
+    const hasChanged = inTransaction(this.#parts.db, () => {
       let changed = false
       for (const [user, names] of byUser) {
         const roles = JSON.stringify(toRoleNames(names).sort())
@@ -59,13 +55,13 @@ export class UserRoles {
       }
       return changed
     })
-    if (hasChanged) this.#onChange()
+    if (hasChanged) this.#parts.permissionsChanged()
   }
 
   /** Undefined when the user never logged in, or was removed since. */
   rolesOf(user: string): HeldRole[] | undefined {
     const row = this.#sql.get`SELECT * FROM permissions_users WHERE name = ${toUserKey(user)}`
-    return row === undefined ? undefined : this.#toRoles(row)
+    return row && this.#toRoles(row)
   }
 
   everyUser(): Map<string, HeldRole[]> {
@@ -79,7 +75,7 @@ export class UserRoles {
 
   remove(user: string): void {
     const { changes } = this.#sql.run`DELETE FROM permissions_users WHERE name = ${toUserKey(user)}`
-    if (changes > 0) this.#onChange()
+    if (changes > 0) this.#parts.permissionsChanged()
   }
 
   #toRoles(row: Record<string, unknown>): HeldRole[] {

@@ -59,7 +59,7 @@ export class Secrets implements SecretValues {
     this.#store = new SecretStore(db, now)
     this.#uses = new SecretUses(db, now)
     this.#keys = new KeyFile(context, this.#store)
-    this.#vault = vault === undefined ? undefined : new VaultSecrets(vault, steady)
+    this.#vault = vault && new VaultSecrets(vault, steady)
   }
 
   examine(): void {

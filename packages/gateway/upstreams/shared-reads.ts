@@ -17,17 +17,12 @@ const maxJoinMs = 1000
 
 /** Whole answers only: what is streamed to a client has a call of its own. */
 export class SharedReads {
-  readonly #now: () => number
-  readonly #onShared: ((service: ServiceName) => void) | undefined
+  readonly #onShared: (service: ServiceName) => void
   /** By what they ask for. */
   readonly #calls = new Map<string, SharedCall>()
 
-  constructor(
-    onShared?: (service: ServiceName) => void,
-    now: () => number = () => performance.now(),
-  ) {
+  constructor(onShared: (service: ServiceName) => void) {
     this.#onShared = onShared
-    this.#now = now
   }
 
   /**
@@ -51,13 +46,13 @@ export class SharedReads {
   ): Promise<UpstreamAnswer> {
     const key = formatRead(read)
     const known = this.#calls.get(key)
-    if (known !== undefined && this.#now() - known.startedAtMs <= maxJoinMs) {
+    if (known !== undefined && performance.now() - known.startedAtMs <= maxJoinMs) {
       const answer = await known.wait(signal)
       if (read.rights !== undefined && isAboutCaller(answer.status)) return ask(signal)
-      this.#onShared?.(read.service)
+      this.#onShared(read.service)
       return answer
     }
-    const call = new SharedCall(ask, this.#now())
+    const call = new SharedCall(ask, performance.now())
     this.#calls.set(key, call)
     try {
       return await call.wait(signal)

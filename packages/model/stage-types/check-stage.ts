@@ -93,12 +93,8 @@ interface FieldContext {
 }
 
 /** The same of any object with described fields, such as a trigger. */
-export function findProblemsIn(
-  holder: JsonObject,
-  fields: readonly Field[],
-  complete: boolean,
-): FieldProblem[] {
-  return problemsOf(holder, fields, { complete, rejectsMisspelt: false, path: '' })
+export function findProblemsIn(holder: JsonObject, fields: readonly Field[]): FieldProblem[] {
+  return problemsOf(holder, fields, { complete: true, rejectsMisspelt: false, path: '' })
 }
 
 function problemsOf(

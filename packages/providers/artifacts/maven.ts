@@ -202,10 +202,7 @@ async function findPath(coordinates: MavenCoordinates, reading: MavenReading): P
   const version = await chooseVersion(coordinates, reading)
   if (!version.endsWith('-SNAPSHOT')) return fileOf(coordinates, version)
   const metadata = await reading.find(`${folderOf(coordinates)}/${version}/maven-metadata.xml`)
-  const built =
-    metadata === undefined
-      ? undefined
-      : snapshotVersion(metadata.toString('utf8'), { ...coordinates, version })
+  const built = metadata && snapshotVersion(metadata.toString('utf8'), { ...coordinates, version })
   return fileOf(coordinates, version, built ?? version)
 }
 

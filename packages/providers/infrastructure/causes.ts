@@ -2,14 +2,9 @@
 import { type Cause, type Ending, reasonEnding } from '@fairlead/base/causes/cause.ts'
 import { CauseReader } from '@fairlead/base/causes/reader.ts'
 import { scalarOf } from '@fairlead/base/json/values.ts'
+import type { InstancePlace } from '@fairlead/ports/infrastructure.ts'
 import type { Instance, Job } from './model.ts'
 import type { CloudProvider } from './provider.ts'
-
-interface OutputPlace {
-  readonly account: string
-  readonly region: string
-  readonly id: string
-}
 
 /** How a job has ended, as its provider says. */
 function endingOfJob({ completionDetails: details }: Job): Ending {
@@ -43,7 +38,7 @@ export function findJobCause(provider: CloudProvider, job: Job): Promise<Cause |
 /** @throws as the provider does */
 export async function findCause(
   provider: CloudProvider,
-  { account, region, id }: OutputPlace,
+  { account, region, id }: InstancePlace,
   ending: Ending,
 ): Promise<Cause | undefined> {
   const reader = new CauseReader()

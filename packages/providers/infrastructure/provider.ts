@@ -81,12 +81,7 @@ export interface CloudProvider extends ProviderHandle {
   readonly programs?: ProgramAccess
   jobs(): readonly Job[]
   /** A job that is gone after its end. */
-  collectedJob?(wanted: {
-    readonly application: string
-    readonly account: string
-    readonly location: string
-    readonly id: string
-  }): Promise<Job | undefined>
+  collectedJob?(wanted: CollectedJob): Promise<Job | undefined>
   /** Properties that a job has written; undefined: there is no such job or file. */
   jobFile(job: Job, name: string): Promise<JsonObject | undefined>
   /** What a container of a pod has printed for a pipeline; undefined: nothing. @throws {BackendError} 403 */
@@ -166,6 +161,13 @@ export interface DriftLookup extends LastChoice {
   readonly account?: string
   readonly location?: string
   readonly isReadable: (account: string) => boolean
+}
+
+export interface CollectedJob {
+  readonly application: string
+  readonly account: string
+  readonly location: string
+  readonly id: string
 }
 
 interface ManifestName {

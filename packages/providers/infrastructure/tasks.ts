@@ -34,13 +34,9 @@ export interface SubmittedOperation {
   readonly description: JsonObject
 }
 
-interface SubmittedTask {
+interface SubmittedTask
+  extends Pick<OperationTask, 'user' | 'identity' | 'isAttached' | 'operations'> {
   readonly requestId: string | undefined
-  /** It is for a client that is connected to this process. */
-  readonly isAttached?: true
-  readonly user: string
-  readonly identity: Readonly<Record<string, string>>
-  readonly operations: readonly SubmittedOperation[]
 }
 
 interface OperationTask {
@@ -52,6 +48,7 @@ interface OperationTask {
   resultObjects: JsonObject[]
   user: string
   identity: Readonly<Record<string, string>>
+  /** It is for a client that is connected to this process. */
   isAttached?: true
   operations: readonly SubmittedOperation[]
   done: number
@@ -130,7 +127,7 @@ export class Tasks {
 
   idOf(requestId: string): string | undefined {
     const row = this.#statements.byRequest.get(requestId)
-    return row === undefined ? undefined : String(row['id'])
+    return row && String(row['id'])
   }
 
   /** Records the task of a request that is not known yet, and lets it run. @returns its id, at once */

@@ -20,6 +20,7 @@ import type { OperationTypes } from '../infrastructure/operation-type.ts'
 import type { ProgramAccess } from '../infrastructure/programs/program-access.ts'
 import type {
   CloudProvider,
+  CollectedJob,
   ConsoleView,
   LogChoice,
   ManifestReads,
@@ -178,12 +179,7 @@ export class KubernetesProvider implements CloudProvider {
     account,
     location,
     id,
-  }: {
-    readonly application: string
-    readonly account: string
-    readonly location: string
-    readonly id: string
-  }): Promise<Job | undefined> {
+  }: CollectedJob): Promise<Job | undefined> {
     const found = this.#find(account, id)
     if (found === undefined || found.account.kinds.kindOf(found).name !== 'job') return undefined
     const place = { namespace: location, name: found.name }

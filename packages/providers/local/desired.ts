@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
-import type { FrontLimits, FrontSite } from '@fairlead/base/net/agent-protocol.ts'
+import type { FrontLimits, FrontSite, HealthCheck } from '@fairlead/base/net/agent-protocol.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import type { GroupProgram, InstanceProgram, SealedSecrets } from './program.ts'
 import type { StartLimits } from './settings.ts'
@@ -115,14 +115,7 @@ export interface Leaving {
 export interface LocalBalancer extends ResourceKey {
   readonly createdMs: number
   readonly listeners: readonly BalancerListener[]
-  readonly health: {
-    readonly kind: 'http' | 'tcp'
-    readonly path: string
-    readonly intervalMs: number
-    readonly timeoutMs: number
-    readonly unhealthyThreshold: number
-    readonly healthyThreshold: number
-  }
+  readonly health: HealthCheck
   readonly isInternal: boolean
   readonly vpcId: string | undefined
   readonly securityGroups: readonly string[]

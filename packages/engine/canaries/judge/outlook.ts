@@ -1,4 +1,5 @@
 /** Whether measurements to come can still change the verdict on a canary, so that an analysis may end early. */
+import type { AnalysisProgress } from '@fairlead/ports/canaries.ts'
 import {
   classOf,
   type JudgedConfig,
@@ -28,14 +29,6 @@ export interface Outlook {
   readonly reason: string
 }
 
-export interface Progress {
-  /** Intervals whose measurements are in the pairs, or have been, with a window that moves on. */
-  readonly done: number
-  readonly left: number
-  /** Intervals that a judgment looks back on; all unless given. */
-  readonly lookback?: number
-}
-
 /**
  * A metric that passes is certain when no values at all that may come could make it fail. One that fails is certain when it would
  * not recover with the best values seen so far: hope for better ones than ever is no reason to let a bad canary run on.
@@ -46,7 +39,7 @@ export function outlookOf(
   config: JudgedConfig,
   thresholds: ScoreThresholds,
   pairs: readonly MetricSetPair[],
-  progress: Progress,
+  progress: AnalysisProgress,
 ): Outlook {
   const { results, score: now } = judgeCanary(config, thresholds, pairs)
   const { score } = now
@@ -91,7 +84,7 @@ function describeRange(
   best: number,
   worst: number,
   thresholds: ScoreThresholds,
-  { left }: Progress,
+  { left }: AnalysisProgress,
 ): Pick<Outlook, 'verdict' | 'reason'> {
   const { pass } = thresholds
   if (classOf(worst, thresholds) === 'Pass') {
@@ -116,7 +109,7 @@ function futureOf(
   { classification }: MetricResult,
   { name, analysisConfigurations: analysis }: JudgedMetric,
   { values }: MetricSetPair,
-  progress: Progress,
+  progress: AnalysisProgress,
 ): { mayPass: boolean; mayFail: boolean } {
   const { kept, toCome } = countPoints(values, progress)
   const { min, max } = describeSeries(
@@ -154,7 +147,7 @@ function futureOf(
 /** The points of today that the last judgment still sees, and how many it will see besides. */
 function countPoints(
   values: ComparedValues,
-  { done, left, lookback = Number.POSITIVE_INFINITY }: Progress,
+  { done, left, lookback = Number.POSITIVE_INFINITY }: AnalysisProgress,
 ): { kept: ComparedValues; toCome: number } {
   const seen = Math.max(1, Math.min(done, lookback))
   const perInterval = Math.max(values.experiment.length, values.control.length) / seen

@@ -107,7 +107,7 @@ function toHost(registry: string): string {
 
 /** Services prove themselves by their login, and Fairlead need not. */
 function describeBadSender(trigger: JsonObject, event: Event): string | undefined {
-  return event.raw === undefined ? undefined : describeBadSignature(trigger, event)
+  return event.raw && describeBadSignature(trigger, event)
 }
 
 function describeBadPayload(

@@ -302,7 +302,7 @@ async function partFindings(
     ...(await nameFindings(definition, names, runsHere)),
     ...(await followedFindings(definition, ports.definitions)),
     ...objectsOf(definition['parameterConfig']).flatMap((parameter, index) =>
-      findProblemsIn(parameter, pipelineParameterFields, true).map(({ field, message }) =>
+      findProblemsIn(parameter, pipelineParameterFields).map(({ field, message }) =>
         // The engine reads the name and the default alone.
         warningAt(`parameterConfig[${index}].${field}`, message),
       ),

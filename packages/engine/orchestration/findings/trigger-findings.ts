@@ -97,7 +97,7 @@ function problemsOf(trigger: JsonObject, types: readonly string[], clock: Clock)
       error('type', `${describeChoice(name, 'a type of trigger', types)} The trigger never fires.`),
     ]
   const fields = describedTypes.find((known) => known.type === name)?.fields ?? []
-  const missing = findProblemsIn(trigger, fields, true).map(({ field, message }) =>
+  const missing = findProblemsIn(trigger, fields).map(({ field, message }) =>
     / is missing\. /.test(message)
       ? {
           severity: 'warning' as const,

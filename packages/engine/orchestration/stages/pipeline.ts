@@ -137,8 +137,7 @@ function childFailure(child: Execution): JsonObject {
       ? texts
       : [child.cancellationReason ?? `Pipeline '${child.name}' ended ${child.status}`]
   const first = failed[0]
-  const stageIndex =
-    first === undefined ? undefined : child.stages.filter(isTopLevel).indexOf(first)
+  const stageIndex = first && child.stages.filter(isTopLevel).indexOf(first)
   return {
     details: { errors },
     source: { executionId: child.id, stageId: first?.id, stageName: first?.name, stageIndex },

@@ -51,7 +51,7 @@ async function createFormSource({
   learnsRolesFromLogins,
   command,
 }: FormSourceOptions): Promise<PasswordSource> {
-  const stamp = configuredUser === undefined ? undefined : await configuredStamp(configuredUser)
+  const stamp = configuredUser && (await configuredStamp(configuredUser))
   const isConfigured = (user: User) =>
     configuredUser !== undefined && user.username === configuredUser.name && isUnstored(user)
   const check: PasswordSource['check'] = async ({ username, password }) => {
@@ -59,9 +59,7 @@ async function createFormSource({
       return { user: toConfiguredUser(configuredUser), credentialStamp: stamp }
     }
     const stored = await users.verify(username, password)
-    return stored === undefined
-      ? undefined
-      : { user: toUser(stored), credentialStamp: stored.stamp }
+    return stored && { user: toUser(stored), credentialStamp: stored.stamp }
   }
   return {
     name: 'form',

@@ -151,7 +151,7 @@ export class Users {
   /** Undefined when there is no such user. Changes nothing. @throws {GatewayError} RATE_LIMITED */
   async hasPassword(name: string, password: string): Promise<boolean | undefined> {
     const stored = this.#read(toUserKey(name))
-    return stored === undefined ? undefined : isPassword(password, stored.passwordHash)
+    return stored && isPassword(password, stored.passwordHash)
   }
 
   /**

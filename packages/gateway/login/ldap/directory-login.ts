@@ -268,9 +268,7 @@ export class DirectoryLogin {
   async #readEntry(dn: string, connection: DirectoryConnection): Promise<Entry> {
     const found =
       (await this.#readAs((asked) => connection.search(asked), dn)) ??
-      (this.#settings.manager === undefined
-        ? undefined
-        : await this.#readAs((asked) => this.#directory.search(asked), dn))
+      (this.#settings.manager && (await this.#readAs((asked) => this.#directory.search(asked), dn)))
     if (found === undefined) {
       this.#log.warn(
         { method: 'ldap', dn },

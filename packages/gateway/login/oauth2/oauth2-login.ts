@@ -200,7 +200,7 @@ class OAuth2Login implements LoginMethod {
       return reply
     }
     const { state } = request
-    return state.user === undefined ? undefined : reply.redirect(`${state.baseUrl}/`, 302)
+    return state.user && reply.redirect(`${state.baseUrl}/`, 302)
   }
 
   async #start(

@@ -118,8 +118,7 @@ export class OAuth2Provider {
       verifier: values['verifier'],
       nonce: checksIdToken ? (values['nonce'] ?? '') : undefined,
     })
-    const claims =
-      idToken === undefined ? undefined : await this.#checkIdToken(server, idToken, accessToken)
+    const claims = idToken && (await this.#checkIdToken(server, idToken, accessToken))
     const userInfo = await this.#loadUserInfo(server, accessToken, claims?.['sub'])
     return this.#admit(server, { ...claims, ...userInfo }, accessToken)
   }

@@ -231,7 +231,7 @@ async function loadExpanded(
       askInfrastructure(request, missing),
     ])
   }
-  const seen = running === undefined ? undefined : toAttributes(running)
+  const seen = running && toAttributes(running)
   if (running === undefined || seen === undefined) return { attributes: stored, clusters: {} }
   const clusters = objectOf(running['clusters'])
   return { attributes: mergeRunning(stored, seen, accountsOfApplication(running)), clusters }

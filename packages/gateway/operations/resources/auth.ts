@@ -131,8 +131,7 @@ export const authOperations: Operation[] = [
   get('rawUser', '/auth/rawUser', 'Get the user without permissions', {
     demands: open('caller only'),
     description: 'The caller as stored at login, without asking the permission service.',
-    handle: async ({ state }) =>
-      state.user === undefined ? undefined : toIdentity(state.user, state.user.roles),
+    handle: async ({ state }) => state.user && toIdentity(state.user, state.user.roles),
     answer: UserIdentity.optional(),
   }),
   ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(logoutOperation),

@@ -160,9 +160,7 @@ class Download {
       const address = new URL(name, folder)
       try {
         const content = await this.#fetchFile(address)
-        return content === undefined
-          ? undefined
-          : await this.follow(content, placeOf(address), address)
+        return content && (await this.follow(content, placeOf(address), address))
       } catch (error) {
         if (!(error instanceof PortError) || error.status !== 404) throw error
       }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { definedOf } from '@fairlead/base/json/values.ts'
-import type { ExecInput, ExecRequest, TerminalSize } from '@fairlead/base/net/exec-frames.ts'
+import type { ExecInput, ExecRequest } from '@fairlead/base/net/exec-frames.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { findRegexProblem } from '@fairlead/base/regex/bounded-regex.ts'
 import type { Access } from '@fairlead/ports/access.ts'
@@ -294,13 +294,7 @@ function pickPlace({ environment, service }: { environment?: string; service?: s
   return { environment, service }
 }
 
-function toExecRequest({
-  command,
-  terminal,
-}: {
-  readonly command: readonly string[]
-  readonly terminal?: TerminalSize
-}): ExecRequest {
+function toExecRequest({ command, terminal }: ExecRequest): ExecRequest {
   return { command, terminal }
 }
 

@@ -1,7 +1,8 @@
 /** What of a manifest a live object no longer has, field by field. */
+
 import { isDeepStrictEqual } from 'node:util'
 import { fieldOf, isObject, type JsonObject } from '@fairlead/base/json/values.ts'
-import { entryKeyOf } from '../manifests/diff.ts'
+import { entryKeyOf, isListOfObjects } from '../manifests/diff.ts'
 
 export interface FieldDrift {
   /** Such as `spec.template.spec.containers[name=main].image`. */
@@ -42,7 +43,7 @@ export function driftedFields(
   if (isEmpty(manifest) && (live === undefined || isEmpty(live))) return []
   // What rules ignore is null.
   const named = Array.isArray(manifest) ? manifest.filter((entry) => entry !== null) : undefined
-  if (isEntries(named) && isEntries(wanted) && isEntries(live)) {
+  if (isListOfObjects(named) && isListOfObjects(wanted) && isListOfObjects(live)) {
     const key = entryKeyOf([named, wanted, live])
     if (key !== undefined && !unordered.has(path)) {
       const find = (list: readonly JsonObject[], entry: JsonObject) =>
@@ -68,10 +69,6 @@ function isPlaceholder(bundle: unknown): boolean {
 
 function sorted(list: readonly unknown[]): string[] {
   return list.map((entry) => JSON.stringify(entry)).toSorted()
-}
-
-function isEntries(value: unknown): value is JsonObject[] {
-  return Array.isArray(value) && value.every(isObject)
 }
 
 /** The API server drops empty values. */

@@ -71,7 +71,7 @@ function diffObject(before: JsonObject, after: JsonObject, path: string): FieldC
   })
 }
 
-function isListOfObjects(value: unknown): value is JsonObject[] {
+export function isListOfObjects(value: unknown): value is JsonObject[] {
   return Array.isArray(value) && value.every(isObject)
 }
 

@@ -219,7 +219,7 @@ const podPathByKind: ReadonlyMap<string, readonly string[]> = new Map(
 /** The specification of the pods of an object; undefined where it makes none. */
 export function podSpecOf(object: JsonObject): JsonObject | undefined {
   const path = podPathByKind.get(printKind(kindOfManifest(object)).toLowerCase())
-  return path === undefined ? undefined : maybeObject(fieldAt(object, ...path))
+  return path && maybeObject(fieldAt(object, ...path))
 }
 
 /** @param more Rules of the account, besides those that are known */

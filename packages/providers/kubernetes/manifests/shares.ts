@@ -161,11 +161,6 @@ function sharedRefs(weighed: readonly WeighedRef[]): JsonObject[] {
   return refs.map(({ ref, weight }) => ({ ...ref, weight: Math.round(weight * scale) }))
 }
 
-interface SharingGroup {
-  readonly replicas: number
-  readonly share: GroupShare | undefined
-}
-
 export interface SizedGroup {
   readonly replicas: number
   /** Undefined: it is as it was. */
@@ -176,9 +171,9 @@ export interface SizedGroup {
  * Numbers of replicas that come near the shares; their sum stays what it was without new ones. One that has a share has at least one
  * replica, and so have the others unless the shares are all there is.
  */
-export function sizedByShares(groups: readonly SharingGroup[]): SizedGroup[] {
+export function sizedByShares(groups: readonly SizedGroup[]): SizedGroup[] {
   const befores = groups.map(beforeOf)
-  const sumOf = (counts: (group: SharingGroup) => boolean) =>
+  const sumOf = (counts: (group: SizedGroup) => boolean) =>
     groups.reduce((sum, group, index) => sum + (counts(group) ? (befores[index] ?? 0) : 0), 0)
   const total = sumOf(({ share }) => share?.isNew !== true) || sumOf(() => true)
   const isOver = groups.every(({ share }) => share?.percent === undefined)
@@ -207,7 +202,7 @@ export function sizedByShares(groups: readonly SharingGroup[]): SizedGroup[] {
 }
 
 /** Where a user has scaled it since, that counts. */
-function beforeOf({ replicas, share }: SharingGroup): number {
+function beforeOf({ replicas, share }: SizedGroup): number {
   return share?.before !== undefined && share.given === replicas ? share.before : replicas
 }
 

@@ -114,10 +114,7 @@ function createOnce(running: ManifestRun, prepared: PreparedManifest): Promise<K
   return retrying(running, async () => {
     const existing = await api.list(resource, { namespace, metadataOnly: true })
     const own = existing.find((object) => annotationOf(object, writtenByAnnotation) === writer)
-    const found =
-      own === undefined
-        ? undefined
-        : await api.get({ resource, namespace, name: own.metadata.name })
+    const found = own && (await api.get({ resource, namespace, name: own.metadata.name }))
     if (found !== undefined) return found
     return whenServed(running, prepared.isPlanned, () =>
       api.create(resource, namespace, toWire(prepared), { fieldManager, isStrict: true }),
@@ -293,7 +290,7 @@ export function hasDuplicates(
   prepared: Pick<PreparedManifest, 'hasDuplicates'>,
   live: KubeObject | undefined,
 ): boolean {
-  const applied = live === undefined ? undefined : lastAppliedOf(live)
+  const applied = live && lastAppliedOf(live)
   return prepared.hasDuplicates || (applied !== undefined && describeDuplicates(applied).length > 0)
 }
 

@@ -173,8 +173,7 @@ async function dryRun(
   if (strategy.clientSide || hasDuplicates(prepared, live))
     return applyFromClient(running, prepared, live, { dryRun: true })
   const force = strategy.serverSide !== 'conflicts-fail'
-  const dropped =
-    live === undefined ? undefined : (await planTakeover(running, prepared, live)).dropped
+  const dropped = live && (await planTakeover(running, prepared, live)).dropped
   try {
     const applied = await api.patch(preparedPlace(prepared), wire, {
       ...options,

@@ -60,7 +60,7 @@ export async function startRemoval(
     })
     if (isGone === undefined) {
       const left = await api.get(place)
-      const holds = left === undefined ? undefined : describeHolder(name, place, left)
+      const holds = left && describeHolder(name, place, left)
       const minutes = Math.round(limitMs / 60_000)
       throw new Error(
         `${name} was deleted, and is still there after ${minutes} minutes.${holds === undefined ? '' : ` ${holds}`}`,

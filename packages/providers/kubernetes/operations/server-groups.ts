@@ -222,7 +222,7 @@ function fieldsOf(
 ): DeployFields {
   const { namespace, loadBalancers: services, source, moniker, stack, detail } = description
   const artifactName = artifactNameOf(description) ?? ''
-  const inherited = ancestor === undefined ? undefined : monikerOf(ancestor)
+  const inherited = ancestor && monikerOf(ancestor)
   const isOwnName =
     ancestor === undefined || artifactName !== annotationOf(ancestor, artifactAnnotations.name)
   const replicas =

@@ -46,13 +46,10 @@ export async function planTakeover(
   const sets = [...(own === undefined ? [] : [own]), ...undone].map(({ fieldsV1 }) => fieldsV1)
   const applied = await fieldsOfLastApply(running, prepared, live)
   const [first, ...more] = [...sets, ...(applied === undefined ? [] : [applied])]
-  const dropped = first === undefined ? undefined : missingFields(more.reduce(unionOf, first), wire)
+  const dropped = first && missingFields(more.reduce(unionOf, first), wire)
   return {
     dropped,
-    managedFields:
-      dropped === undefined
-        ? undefined
-        : withOwnership(entries, dropped, running, wire['apiVersion']),
+    managedFields: dropped && withOwnership(entries, dropped, running, wire['apiVersion']),
   }
 }
 

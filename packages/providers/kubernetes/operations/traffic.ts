@@ -153,9 +153,7 @@ async function findService(
   if (sent !== undefined) return sent.manifest
   const resource = await account.api.find({ kind: 'service', group: '' })
   const live: KubeObject | undefined =
-    resource === undefined
-      ? undefined
-      : await account.api.get({ resource, namespace, name: full.name })
+    resource && (await account.api.get({ resource, namespace, name: full.name }))
   if (live === undefined)
     throw new Error(
       `The load balancer ${name} does not exist in ${namespace}; deploy it before, or together.`,

@@ -26,6 +26,12 @@ interface PodName {
   readonly name: string
 }
 
+interface LogQuery {
+  readonly choice: LogChoice
+  readonly bounds: LogBounds
+  readonly tailLines: number | undefined
+}
+
 /** The API server cuts the end of what it sends: fewer lines are asked for until they fit. */
 const narrowing = 4
 const mostNarrowings = 6
@@ -86,15 +92,7 @@ function containersOf(pod: KubeObject): string[] {
 function readLogs(
   api: ClusterApi,
   pod: KubeObject,
-  {
-    choice,
-    bounds,
-    tailLines,
-  }: {
-    readonly choice: LogChoice
-    readonly bounds: LogBounds
-    readonly tailLines: number | undefined
-  },
+  { choice, bounds, tailLines }: LogQuery,
 ): Promise<{ name: string; output: string }[]> {
   const { namespace = '', name } = pod.metadata
   const chosen = containersOf(pod).filter(
@@ -148,15 +146,10 @@ function parseConfig(text: string): JsonObject | undefined {
   }
 }
 
-interface PodPlace {
-  readonly namespace: string
-  readonly name: string
-}
-
 /** @throws {PortError} 5xx */
 export async function ownerOfObject(
   account: KubernetesAccount,
-  { namespace, name }: PodPlace,
+  { namespace, name }: PodName,
 ): Promise<Owned | undefined> {
   const found = await findObject(account, namespace, name)
   return found && loadOwned(account, found.object)
@@ -165,12 +158,8 @@ export async function ownerOfObject(
 /** Undefined where the name is not that of a pod. @throws {PortError} 5xx */
 export async function readConsole(
   account: KubernetesAccount,
-  { namespace, name }: PodPlace,
-  query: {
-    readonly choice: LogChoice
-    readonly bounds: LogBounds
-    readonly tailLines: number | undefined
-  },
+  { namespace, name }: PodName,
+  query: LogQuery,
 ): Promise<ConsoleView | undefined> {
   const parsed = parseFullName(name)
   if (parsed === undefined || builtInKind(parsed)?.name !== 'pod') return undefined

@@ -1,8 +1,10 @@
 /** An ACME authority: its directory, nonces, account, and signed requests (RFC 8555, RFC 9773). */
+
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { Agent } from 'node:https'
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { type Answer, CallError, call } from '@fairlead/base/net/call.ts'
+import type { AcmeSettings } from './settings.ts'
 
 /** The authority has refused a request, or cannot be reached. The message is for people. */
 export class AcmeProblem extends Error {
@@ -47,14 +49,7 @@ export interface AcmeAnswer {
   readonly retryAtMs: number | undefined
 }
 
-interface AcmeAccess {
-  /** URL of the directory. */
-  readonly directory: string
-  /** PEM of the authorities that its own server certificate chains to. Undefined: those of Node. */
-  readonly roots?: string
-  readonly email?: string
-  readonly binding?: { readonly kid: string; readonly hmac: string } | undefined
-}
+type AcmeAccess = Pick<AcmeSettings, 'directory' | 'roots' | 'email' | 'binding'>
 
 /** What the store keeps about the account. */
 export interface AcmeAccount {
@@ -81,33 +76,29 @@ const directoryAgeMs = 24 * 3_600_000
 
 export class AcmeAuthority {
   readonly #access: AcmeAccess
-  readonly #loadAccount: () => AcmeAccount
-  readonly #onAccount: (url: string) => void
-  readonly #now: () => number
+  readonly #parts: AuthorityParts
   readonly #connections = new Agent({ keepAlive: true, maxSockets, timeout: timeoutMs })
   #loadedAccount: AcmeAccount | undefined
   #nonces: string[] = []
   #directory: { readonly atMs: number; readonly read: Promise<AcmeDirectory> } | undefined
   #registration: Promise<string> | undefined
 
-  constructor(access: AcmeAccess, { loadAccount, onAccount, now }: AuthorityParts) {
+  constructor(access: AcmeAccess, parts: AuthorityParts) {
     this.#access = access
-    this.#loadAccount = loadAccount
-    this.#onAccount = onAccount
-    this.#now = now
+    this.#parts = parts
   }
 
   get #account(): AcmeAccount {
-    this.#loadedAccount ??= this.#loadAccount()
+    this.#loadedAccount ??= this.#parts.loadAccount()
     return this.#loadedAccount
   }
 
   /** @throws {AcmeProblem} */
   directory(): Promise<AcmeDirectory> {
     const known = this.#directory
-    if (known !== undefined && this.#now() - known.atMs < directoryAgeMs) return known.read
+    if (known !== undefined && this.#parts.now() - known.atMs < directoryAgeMs) return known.read
     const read = this.#readDirectory()
-    const current = { atMs: this.#now(), read }
+    const current = { atMs: this.#parts.now(), read }
     this.#directory = current
     read.catch(() => {
       if (this.#directory === current) this.#directory = undefined
@@ -175,7 +166,7 @@ export class AcmeAuthority {
       { jwk: this.#jwk() },
     )
     this.#account.url = url
-    this.#onAccount(url)
+    this.#parts.onAccount(url)
     return url
   }
 
@@ -266,7 +257,7 @@ export class AcmeAuthority {
   #toAnswer(url: string, { status, headers, bytes }: Answer): AcmeAnswer {
     const text = bytes.toString('utf8')
     const body = parseObject(text)
-    const retryAtMs = toRetryAt(headers['retry-after'], this.#now())
+    const retryAtMs = toRetryAt(headers['retry-after'], this.#parts.now())
     if (status >= 200 && status < 300)
       return { url: headers.location ?? url, body, text, retryAtMs }
     throw toProblem(body, { status, retryAtMs, url })

@@ -73,10 +73,10 @@ export const acmeKeys = {
 }
 
 export interface AcmeSettings {
-  /** URL. */
+  /** URL of the directory. */
   readonly directory: string
   readonly email?: string
-  /** PEM. */
+  /** PEM of the authorities that its own server certificate chains to. Undefined: those of Node. */
   readonly roots?: string
   readonly binding?: { readonly kid: string; readonly hmac: string } | undefined
   readonly challenge?: ChallengeType

@@ -88,9 +88,9 @@ export class FrontCertificates {
     if (challenge !== undefined) reconciler.change(() => desired.remove('challenges', challenge))
   }
 
-  /** Whether the agent serves everything that was changed before, within the time in milliseconds. */
-  isTaken(withinMs = takeMs): Promise<boolean> {
-    return this.#options.reconciler.reaches(() => true, withinMs)
+  /** Whether the agent serves everything that was changed before, within `takeMs`. */
+  isTaken(): Promise<boolean> {
+    return this.#options.reconciler.reaches(() => true, takeMs)
   }
 
   async #removeUnused(): Promise<void> {

@@ -1,6 +1,8 @@
 /** Baseline and canary that a canary stage deploys, as its `deployments` describe them. */
+
 import { list, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import type { ClusterPlace } from '@fairlead/ports/infrastructure.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Stage, StagePlace } from '../../model.ts'
@@ -75,16 +77,9 @@ function isSame(one: CanaryGroup, other: CanaryGroup): boolean {
   return one.side === other.side && one.clusters.join() === other.clusters.join()
 }
 
-export interface Baseline {
-  readonly provider: string
-  readonly account: string
-  readonly application: string
-  readonly cluster: string
-}
-
 const toBaseline = shape({ cluster: textOf, application: textOf })
 
-export function baselineOf(stage: Stage, ofExecution: string): Baseline {
+export function baselineOf(stage: Stage, ofExecution: string): ClusterPlace {
   const { baseline } = deploymentsOf(stage)
   const { cluster, application = ofExecution } = toBaseline(baseline)
   const account = stageAccountOf(baseline)

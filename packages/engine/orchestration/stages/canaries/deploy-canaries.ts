@@ -1,5 +1,7 @@
 /** `deployCanaryServerGroups`: deploys baseline and canary with equal shares of the traffic. */
+
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { ClusterPlace } from '@fairlead/ports/infrastructure.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
@@ -14,7 +16,6 @@ import {
 import { monitorStep, submitStep } from '../infrastructure/cloud-task.ts'
 import type { NewStage, StageType, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import {
-  type Baseline,
   baselineOf,
   type CanaryGroup,
   canaryStageOf,
@@ -80,7 +81,7 @@ function deployments(place: StagePlace): NewStage[] {
 /** Cluster for the stage `deploy`, without what an interrupted analysis has left in it. */
 function toCluster(
   { spec, percent, provider }: CanaryGroup,
-  { account, application, cluster }: Baseline,
+  { account, application, cluster }: ClusterPlace,
 ): JsonObject {
   const takesPods =
     provider === kubernetes && spec['manifest'] === undefined && spec['source'] === undefined

@@ -223,9 +223,8 @@ async function loadOwnManifest(
 export function loadManifest(
   { infrastructure }: TaskContext,
   { account, location, name }: ManifestTarget,
-  includeEvents = false,
 ): Promise<CloudManifest | undefined> {
-  return infrastructure.manifest({ account, region: location, name, includeEvents })
+  return infrastructure.manifest({ account, region: location, name, includeEvents: false })
 }
 
 function absent(
