@@ -117,7 +117,7 @@ export class Outbox {
   load(id: string): WaitingDelivery | undefined {
     const row = this.#load.get(id)
     if (row === undefined || row['status'] !== 'waiting') return undefined
-    const notice = parseJson(String(row['notice'])) as unknown as Notice
+    const notice = parseJson(String(row['notice'])) as Notice
     return {
       type: String(row['type']),
       notice,
@@ -145,7 +145,7 @@ export class Outbox {
   /** What became of the notifications of an execution, for its readers. */
   deliveriesOf(executionId: string): JsonObject[] {
     return this.#ofExecution.all(executionId).map((row) => {
-      const { occasion, stage, shownAs } = parseJson(String(row['notice'])) as unknown as Notice
+      const { occasion, stage, shownAs } = parseJson(String(row['notice'])) as Notice
       const status = String(row['status'])
       return definedOf({
         id: row['id'],

@@ -97,7 +97,7 @@ export function loadCertificateRecords(db: DatabaseSync): CertificateRecord[] {
   return db
     .prepare('SELECT document FROM infrastructure_acme_certificates')
     .all()
-    .map(({ document }) => parseJson(String(document)) as unknown as CertificateRecord)
+    .map(({ document }) => parseJson(String(document)) as CertificateRecord)
 }
 
 const longestWindowMs = 7 * 24 * 3_600_000
