@@ -42,7 +42,7 @@ function createReport(
       const path = key.split('.')
       const { node, depth } = findNearest(root, path)
       const isWrongItself = problems.some(
-        (problem) => problem.origin === node.origin && !own.has(problem),
+        (problem) => problem.key === key && problem.origin === node.origin && !own.has(problem),
       )
       // A check sees the default of a value that could not be read.
       if (isWrongItself && depth === path.length) return
