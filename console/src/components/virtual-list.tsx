@@ -150,12 +150,14 @@ export function useRowsInView<Item>(
     }
   })
   const before = useRef({ of, keys: new Set<string>() })
-  // What is drawn stays, whatever comes before it: a menu may be open in it.
-  const staying = before.current.of === of ? before.current.keys : undefined
-  const stayUntil = staying ? 1 + rows.findLastIndex(({ item }) => staying.has(keyOf(item))) : 0
+  /** What is drawn stays, whatever comes before it: a menu may be open in it. */
+  const staysUntil = () =>
+    before.current.of === of
+      ? 1 + rows.findLastIndex(({ item }) => before.current.keys.has(keyOf(item)))
+      : 0
   const [first, end] = isPart
     ? (range.current.map((at) => Math.max(0, Math.min(at, rows.length))) as [number, number])
-    : [0, Math.max(whole, stayUntil)]
+    : [0, Math.max(whole, staysUntil())]
   if (!isPart) range.current = [first, end]
   const drawn = rows.slice(first, end).map(({ item, isGone }, at) => ({
     key: keyOf(item),

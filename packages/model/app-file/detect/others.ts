@@ -63,8 +63,7 @@ function exposedPorts(dockerfile: string): readonly string[] {
   for (const line of dockerfile.split('\n')) {
     const [word = '', ...rest] = line.trim().split(/\s+/)
     const args = rest.filter((each) => !each.startsWith('--'))
-    if (word.toUpperCase() === 'FROM')
-      [name, ports] = [args[2], stages.get(args[0] as string) ?? []]
+    if (word.toUpperCase() === 'FROM') [name, ports] = [args[2], stages.get(args[0] ?? '') ?? []]
     if (word.toUpperCase() === 'EXPOSE') ports = [...ports, ...args]
     if (name !== undefined) stages.set(name, ports)
   }
