@@ -207,6 +207,8 @@ export const toCloudLoadBalancer = withAll(
     listeners: list(shape({ externalPort: numberOf })),
     /** Hosts as they are reached, with their certificates; empty where the provider does not say. */
     served: objectsOf,
+    /** Why its ports are closed, in sentences. */
+    problems: textsOf,
   }),
 )
 export type CloudLoadBalancer = ShapeOf<typeof toCloudLoadBalancer>

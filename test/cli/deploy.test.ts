@@ -173,6 +173,26 @@ test('deploy', async (t) => {
     return (await answer.setEncoding('utf8').toArray()).join('')
   }
 
+  await t.test('a port that another program has is named until it is free', async (t) => {
+    const other = createServer().listen(port, '127.0.0.1')
+    await once(other, 'listening')
+    t.after(() => other.close())
+    const shut = folderOf(t, {
+      '.fairlead/app.yml': `application: shut\naccount: dev\nservices:\n  web: { hosts: [shut.example], health: { path: /, start: 10s } }\n`,
+      'package.json': JSON.stringify({ name: 'shut', scripts: { start: 'node server.js' } }),
+      'server.js': program('shut'),
+    })
+    const cause = new RegExp(`Port ${port} is in use by another program.*front\\.http`)
+    const first = await runCli(['deploy'], { env, cwd: shut })
+    assert.equal(first.code, 3, first.stderr)
+    assert.match(first.stderr, cause)
+    const second = await runCli(['deploy'], { env, cwd: shut })
+    assert.equal(second.code, 1, second.stderr)
+    assert.match(second.stderr, /^Error: shut 1-folder runs in production, and nobody reaches it/m)
+    assert.match(second.stderr, cause)
+    assert.doesNotMatch(second.stderr, /Edited elsewhere/)
+  })
+
   await t.test(
     'app-scenario 34, 48: the folder serves; without a terminal, lines are plain',
     async () => {

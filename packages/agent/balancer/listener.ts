@@ -482,10 +482,10 @@ function explainFault(
     case 'EACCES':
       return `This user may not listen on port ${port}. Choose one above 1023, or give the process CAP_NET_BIND_SERVICE.`
     case 'EADDRNOTAVAIL':
-      return `This machine does not have the address ${host}.`
+      return `This machine does not have the address ${host}, so port ${port} is closed.`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `The name ${host} has no address.`
+      return `The name ${host} has no address, so port ${port} is closed.`
     default:
       return `Nothing can listen on ${host}:${port}: ${message}.`
   }

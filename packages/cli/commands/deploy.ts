@@ -112,6 +112,14 @@ export const deploy = defineCommand({
       const serving = services.find(({ ready }) => ready > 0)?.version ?? undefined
       throw await failureOf(client, run, { host, serving, output })
     }
+    const problems = services.flatMap((service) => service.problems ?? [])
+    if (problems.length > 0)
+      throw new Failure(
+        exitCodes.failed,
+        'NOT_REACHED',
+        `${application} ${version} runs in ${environment}, and nobody reaches it. ${[...new Set(problems)].join(' ')}`,
+        { remedy: 'Once that is mended it is reached without another deployment.' },
+      )
     const seconds = (Date.now() - startMs) / 1000
     const addresses = services.flatMap(addressesOf)
     output.event(

@@ -29,6 +29,8 @@ interface ServiceStatus {
   readonly hosts: readonly string[]
   /** Empty where the account does not say it. */
   readonly served: readonly ServedHost[]
+  /** Why nobody reaches its hosts. */
+  readonly problems?: readonly string[]
   readonly schedule?: string
   /** Open connections keep a former version until then at the latest. */
   readonly drainsUntilMs?: number
@@ -119,14 +121,25 @@ function describe({ environments }: AppStatus, output: Output): string[] {
     services.flatMap(({ served }) => served.flatMap(describeCertificate)),
   )
   const table = output.table([['ENVIRONMENT', 'SERVICE', 'VERSION', 'READY', 'ADDRESSES'], ...rows])
-  const drains = environments.flatMap(({ services }) => services.flatMap(describeDrain))
+  const parts = environments.flatMap(({ services }) => services)
   return rows.length === 0
     ? ['Nothing is deployed yet.', ...runs]
-    : [...table, '', ...certificates, ...drains, ...runs]
+    : [
+        ...table,
+        '',
+        ...parts.flatMap(describeProblems),
+        ...certificates,
+        ...parts.flatMap(describeDrain),
+        ...runs,
+      ]
 }
 
 function hasFailed({ status }: { readonly status: string }): boolean {
   return ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE'].includes(status)
+}
+
+function describeProblems({ name, problems = [] }: ServiceStatus): string[] {
+  return problems.length === 0 ? [] : [`${name}: nobody reaches it. ${problems.join(' ')}`]
 }
 
 export function describeDrain({ name, drainsUntilMs }: ServiceStatus): string[] {

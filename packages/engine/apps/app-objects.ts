@@ -145,18 +145,21 @@ export async function writeObjects(
 
 async function write(plan: ObjectPlan, context: WriteContext): Promise<void> {
   const { object } = plan
+  const load = async () =>
+    (await loadPresent(context.application, context.ports, context.as)).get(keyOf(object))
   try {
     await writers[object.kind](plan, context)
   } catch (error) {
+    // What was created although it does not work yet, such as a load balancer whose port is taken, is of this file.
+    const created = plan.present === undefined ? await load().catch(() => undefined) : undefined
+    if (created !== undefined) keep(object, created, context)
     throw new PortError(
       error instanceof PortError ? error.status : 500,
       `The ${wordOf(object)} could not be written: ${(error as Error).message}`,
       error instanceof PortError ? error.fields : {},
     )
   }
-  const present = (await loadPresent(context.application, context.ports, context.as)).get(
-    keyOf(object),
-  )
+  const present = await load()
   if (present !== undefined) keep(object, present, context)
 }
 

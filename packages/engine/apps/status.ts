@@ -36,7 +36,7 @@ export function statusOf({
   const environments = app.environments.map((here) => {
     const services = here.services.map((service) => ({
       ...toService(here, service, { running, groups }),
-      served: servedOf(here, service, balancers),
+      ...servedOf(here, service, balancers),
     }))
     const runs = store.runs(app.application, here.environment, runsLookedAt)
     const load = (run: AppRun) => engine.options.store.load(run.executionId)
@@ -97,16 +97,19 @@ function toService(
   }
 }
 
-/** Hosts as they are reached, with their certificates; those that a provider says nothing about are not known. */
+/** Hosts as they are reached, with their certificates, and why they are not; those that a provider says nothing about are not known. */
 function servedOf(
   here: AppHere,
   { name }: ServiceHere,
   balancers: readonly CloudLoadBalancer[],
-): JsonObject[] {
+): JsonObject {
   const wanted = clusterOf(here, name)
-  return balancers
-    .filter((each) => each.name === wanted && each.account === here.account)
-    .flatMap(({ served }) => served)
+  const own = balancers.filter((each) => each.name === wanted && each.account === here.account)
+  const problems = own.flatMap((each) => each.problems)
+  return {
+    served: own.flatMap(({ served }) => served),
+    ...(problems.length > 0 && { problems }),
+  }
 }
 
 function toRun(

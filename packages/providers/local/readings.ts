@@ -25,7 +25,7 @@ import { balancersOf, isServing } from './wanted.ts'
 
 interface ReadingParts {
   readonly desired: Desired
-  readonly reconciler: Pick<Reconciler, 'observation' | 'drainEndOf'>
+  readonly reconciler: Pick<Reconciler, 'observation' | 'drainEndOf' | 'closedOf'>
   readonly agent: { problem(): string | undefined }
   readonly volumes: Pick<Volumes, 'viewsOf' | 'backupsOf'>
   /** By the key of the load balancer. */
@@ -90,7 +90,7 @@ export class Readings {
       return toLoadBalancer(
         balancer,
         users,
-        reconciler.observation.closed.get(placeKey(balancer)) ?? [],
+        reconciler.closedOf(balancer) ?? [],
         served?.get(placeKey(balancer)),
       )
     })

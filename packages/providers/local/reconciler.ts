@@ -11,6 +11,7 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import {
   type Desired,
   type Leaving,
+  type LocalBalancer,
   type LocalGroup,
   type LocalInstance,
   type LocalJob,
@@ -69,6 +70,16 @@ export class Reconciler {
 
   get observation(): Observation {
     return this.#observation
+  }
+
+  /** Why its ports are not open, in sentences; undefined: the agent has not reported it yet. */
+  closedOf(balancer: LocalBalancer): readonly string[] | undefined {
+    const reasons = this.#observation.closed.get(placeKey(balancer))
+    if (reasons === undefined || reasons.length === 0 || balancer.site === undefined) return reasons
+    return [
+      ...reasons,
+      'Its ports are front.http and front.https of the account in local.accounts.',
+    ]
   }
 
   start(): void {
@@ -323,7 +334,7 @@ function toObservation({ revision, instances, loadBalancers }: ObservedState): O
         id,
         listeners
           .filter(({ open }) => !open)
-          .map(({ port, reason }) => `port ${port}: ${reason ?? 'it is being opened'}`),
+          .map(({ port, reason }) => reason ?? `Port ${port} is being opened.`),
       ]),
     ),
   }

@@ -103,6 +103,7 @@ const AppService = z.looseObject({
   version: z.string().nullable().describe('What serves; null while nothing does.'),
   ...alike(countModel, 'ready', 'wanted'),
   hosts: TextList,
+  problems: TextList.optional().describe('Why nobody reaches its hosts.'),
   schedule: z.string().optional(),
 })
 

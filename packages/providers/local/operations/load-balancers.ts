@@ -154,12 +154,12 @@ const upsertLoadBalancer = defineOperation({
 
 /** Waits until the ports are open, so that clients can use them at once. @throws {Error} when they are not */
 async function untilOpen(balancer: LocalBalancer, reconciler: Reconciler): Promise<void> {
-  const closed = () => reconciler.observation.closed.get(placeKey(balancer))
+  const closed = () => reconciler.closedOf(balancer)
   await reconciler.reaches(() => closed() !== undefined, reportMs)
   if (await reconciler.reaches(() => closed()?.length === 0, openingMs)) return
-  const reason = closed()?.join('; ') || 'the agent has not reported it yet'
+  const reason = closed()?.join(' ') || 'The agent has not reported it yet.'
   throw new Error(
-    `The load balancer ${balancer.name} is stored, and is not open: ${reason}. It opens as soon as that is mended; or delete it.`,
+    `The load balancer ${balancer.name} is stored, and is not open. ${reason} It opens as soon as that is mended; or delete it.`,
   )
 }
 
