@@ -144,7 +144,11 @@ function openReadings() {
     desired.put('balancers', balancer)
     for (const id of ['i-0', 'i-1']) desired.put('instances', toInstance(id))
   })
-  const reconciler = { observation: toObservation({}), drainEndOf: () => undefined, closedOf: () => [] }
+  const reconciler = {
+    observation: toObservation({}),
+    drainEndOf: () => undefined,
+    closedOf: () => [],
+  }
   const agent = { problem: (): string | undefined => undefined }
   const accounts = [{ name: 'dev', startLimits: { seconds: 90, failures: 3 } }]
   const readings = new Readings({
