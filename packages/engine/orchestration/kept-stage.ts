@@ -41,6 +41,7 @@ const containers = ['context', 'outputs'] as const
 const partLength = 32_768
 
 export class KeptStage {
+  readonly id: string
   /** JSON of what has no row of its own. */
   readonly text: string
   readonly parts: KeptParts
@@ -49,7 +50,8 @@ export class KeptStage {
   readonly #parse: StageForm['parse']
   #stage: Stage | undefined
 
-  constructor(text: string, parse: StageForm['parse'], parts: KeptParts = new Map()) {
+  constructor(id: string, text: string, parse: StageForm['parse'], parts: KeptParts = new Map()) {
+    this.id = id
     this.text = text
     this.parts = parts
     this.length = text.length
@@ -78,7 +80,7 @@ export class KeptStage {
       if (parts.size > before) text = format(without(stage, parts))
     }
     const isSame = text === known?.text && isAlikeMap(parts, known.parts)
-    return isSame ? known : new KeptStage(text, parse, parts)
+    return isSame ? known : new KeptStage(stage.id, text, parse, parts)
   }
 
   /** A new copy, for one use. */

@@ -115,4 +115,7 @@ export const orchestrationMigrations: readonly string[] = [
   `
   -- Large values of contexts and outputs have rows beside their stage's, with its id, a line feed and their path. Older versions cannot read them.
   `,
+  `
+  -- The order of stages with rows is in a row without an id, so that a step writes no list. Older versions cannot read it.
+  `,
 ]

@@ -5,19 +5,21 @@ import { KeptPart, KeptStage, type StageForm } from './kept-stage.ts'
 import type { Execution, Stage } from './model.ts'
 import { isComplete } from './statuses.ts'
 
-/** What stands in a record for a stage: the stage itself, or its id where it has a row. */
+/** What stands in the list of a record for a stage: the stage itself, or its id where it has a row. */
 export type StageEntry = string | Stage
 
 export interface StoredStages {
   /** Changes with each write of the record, also of a transaction that was rolled back. */
   readonly revision: number
-  readonly stages: ReadonlyMap<string, KeptStage>
+  /** Those with rows, in the order of the record. */
+  readonly stages: readonly KeptStage[]
   /** Characters of all. */
   readonly length: number
+  /** JSON of the entries, as its row has it; undefined: the body of the record has the list. */
+  readonly list: string | undefined
 }
 
 export interface StageChange extends Omit<StoredStages, 'revision'> {
-  readonly entries: readonly StageEntry[]
   /** JSON by key of the row: stages, and their large values. */
   readonly written: ReadonlyMap<string, string>
   readonly removed: readonly string[]
@@ -31,8 +33,10 @@ interface KeptStages extends StoredStages {
 const maxKeptLength = 16_000_000
 /** Between the id of a stage and the path of a large value: no id has it. */
 const partMark = '\n'
+/** Id of the row with the list of entries. */
+const listRow = ''
 /** For a record with its stages in its body. */
-export const noStages: StoredStages = { revision: 0, stages: new Map(), length: 0 }
+export const noStages: StoredStages = { revision: 0, stages: [], length: 0, list: undefined }
 
 export class StageRows {
   readonly #sql: SQLTagStore
@@ -50,8 +54,13 @@ export class StageRows {
     return ++this.#revision
   }
 
-  /** In the order of the record. @param revision As it was read with the record */
-  load(id: string, revision: number, entries: readonly StageEntry[]): StoredStages {
+  /**
+   * In the order of the record.
+   *
+   * @param revision As it was read with the record
+   * @param inBody The list in a body that an older version has written
+   */
+  load(id: string, revision: number, inBody: readonly StageEntry[] | undefined): StoredStages {
     const kept = this.#kept.get(id)
     if (kept?.revision === revision) return kept
     const rows = this.#sql
@@ -61,6 +70,8 @@ export class StageRows {
     }[]
     const texts = new Map(rows.map((row) => [row.id, row.body]))
     const { parse } = this.#form
+    const list = inBody === undefined ? texts.get(listRow) : undefined
+    const entries = inBody ?? this.entriesOf(list)
     const parts = new Map<string, Map<string, KeptPart>>()
     for (const [row, text] of texts) {
       const at = row.indexOf(partMark)
@@ -68,14 +79,20 @@ export class StageRows {
       const ofStage = parts.get(row.slice(0, at)) ?? new Map<string, KeptPart>()
       parts.set(row.slice(0, at), ofStage.set(row.slice(at + 1), new KeptPart(text, parse)))
     }
-    const stages = new Map<string, KeptStage>()
-    for (const entry of entries) {
-      if (typeof entry !== 'string') continue
+    const stages = entries.flatMap((entry) => {
+      if (typeof entry !== 'string') return []
       const text = texts.get(entry)
       if (text === undefined) throw new Error(`The stage ${entry} is missing in the database.`)
-      stages.set(entry, new KeptStage(text, parse, parts.get(entry)))
-    }
-    return { revision, stages, length: rows.reduce((sum, { body }) => sum + body.length, 0) }
+      return new KeptStage(entry, text, parse, parts.get(entry))
+    })
+    const length = rows.reduce((sum, { body }) => sum + body.length, 0)
+    return { revision, stages, length, list }
+  }
+
+  /** A new copy of a list. @throws {Error} when it has no row */
+  entriesOf(list: string | undefined): readonly StageEntry[] {
+    if (list === undefined) throw new Error('The list of the stages is missing in the database.')
+    return this.#form.parse(list) as StageEntry[]
   }
 
   /** Characters where it is kept, else bytes. */
@@ -91,7 +108,7 @@ export class StageRows {
   keep(execution: Execution, stored: StoredStages, isForStep: boolean): void {
     const { id, status, stages } = execution
     if (isComplete(status)) return void this.#kept.delete(id)
-    const isWhole = stored.stages.size === stages.length
+    const isWhole = stored.stages.length === stages.length
     const kept = { ...stored, execution: isForStep && isWhole ? execution : undefined }
     this.#kept.set(id, kept, { size: stored.length + 1 })
   }
@@ -102,8 +119,7 @@ export class StageRows {
     if (kept?.execution === undefined || readRevision() !== kept.revision) return undefined
     const { execution, ...stored } = kept
     this.#kept.set(id, { ...stored, execution: undefined }, { size: stored.length + 1 })
-    let at = 0
-    for (const one of stored.stages.values()) one.restore(execution.stages[at++])
+    for (const [at, one] of stored.stages.entries()) one.restore(execution.stages[at])
     return execution
   }
 
@@ -114,40 +130,45 @@ export class StageRows {
 
   /** Most steps leave the list as it is. */
   #compareInOrder(present: readonly Stage[], known: StoredStages): StageChange | undefined {
-    if (present.length !== known.stages.size) return undefined
-    const stages = new Map(known.stages)
+    const { list } = known
+    if (list === undefined || present.length !== known.stages.length) return undefined
+    const stages = [...known.stages]
     const changes = new RowChanges()
     let { length } = known
-    let at = 0
-    for (const [id, before] of known.stages) {
-      const stage = present[at++]
-      if (stage?.id !== id) return undefined
+    for (let at = 0; at < stages.length; at++) {
+      const [stage, before] = [present[at], stages[at]] as [Stage, KeptStage]
+      if (stage.id !== before.id) return undefined
       const kept = KeptStage.of(stage, this.#form, before)
       if (kept === before) continue
-      changes.note(id, before, kept)
-      stages.set(id, kept)
+      changes.note(before.id, before, kept)
+      stages[at] = kept
       length += kept.length - before.length
     }
-    return { entries: [...stages.keys()], stages, length, ...changes }
+    return { stages, length, list, ...changes }
   }
 
-  #compareAll(present: readonly Stage[], { stages: known }: StoredStages): StageChange {
+  #compareAll(
+    present: readonly Stage[],
+    { stages: former, list: before }: StoredStages,
+  ): StageChange {
+    const known = new Map(former.map((kept) => [kept.id, kept]))
     const stages = new Map<string, KeptStage>()
     const changes = new RowChanges()
     let length = 0
     const entries = present.map((stage) => {
       const { id } = stage
       // Ids are unique, but for records that others have made up.
-      if (stages.has(id) || id.includes(partMark)) return stage
-      const before = known.get(id)
-      const kept = KeptStage.of(stage, this.#form, before)
-      changes.note(id, before, kept)
+      if (stages.has(id) || id === listRow || id.includes(partMark)) return stage
+      const kept = KeptStage.of(stage, this.#form, known.get(id))
+      changes.note(id, known.get(id), kept)
       stages.set(id, kept)
       length += kept.length
       return id
     })
-    for (const [id, before] of known) if (!stages.has(id)) changes.note(id, before, undefined)
-    return { entries, stages, length, ...changes }
+    for (const [id, gone] of known) if (!stages.has(id)) changes.note(id, gone, undefined)
+    const list = this.#form.format(entries)
+    if (list !== before) changes.written.set(listRow, list)
+    return { stages: [...stages.values()], length, list, ...changes }
   }
 
   write(execution: string, { written, removed }: StageChange): void {

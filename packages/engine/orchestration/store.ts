@@ -193,19 +193,19 @@ export class ExecutionStore {
 
   /** Stages leave the body of a record that has become long, and stay out of it. */
   #compare(execution: Execution, known: StoredStages): { change: StageChange; body: string } {
-    if (known.stages.size === 0) {
+    if (known.stages.length === 0) {
       const body = formatBody(execution, execution.stages)
       if (body.length <= this.#maxBodyLength)
-        return { change: { ...noStages, written: new Map(), removed: [], entries: [] }, body }
+        return { change: { ...noStages, written: new Map(), removed: [] }, body }
     }
     const change = this.#stages.compare(execution.stages, known)
-    return { change, body: formatBody(execution, change.entries) }
+    return { change, body: formatBody(execution, undefined) }
   }
 
   /** Writes the stages that have changed. A transaction that is rolled back leaves a revision that no record has. */
   #note(execution: Execution, body: string, change: StageChange, revision: number): void {
     this.#stages.write(execution.id, change)
-    const stages = { revision, stages: change.stages, length: change.length }
+    const stages = { revision, stages: change.stages, length: change.length, list: change.list }
     const isForStep = this.#known.get(execution)?.isForStep === true
     this.#keep(execution, { body, stages, isForStep })
   }
@@ -239,12 +239,19 @@ export class ExecutionStore {
     if (row === undefined) return undefined
     const body = row['body'] as string
     const execution = parseStored(body) as Execution
-    const entries: readonly StageEntry[] = execution.stages
-    const hasRows = entries.some((entry) => typeof entry === 'string')
-    const stages = hasRows ? this.#stages.load(id, Number(row['revision']), entries) : noStages
+    const inBody: readonly StageEntry[] | undefined = execution.stages
+    const hasRows = inBody?.every((entry) => typeof entry !== 'string') !== true
+    const stages = hasRows ? this.#stages.load(id, Number(row['revision']), inBody) : noStages
     if (hasRows) {
       const isOver = isComplete(execution.status)
-      execution.stages = entries.map((entry) => stageOf(entry, stages, { isOver, isForStep }))
+      const entries = inBody ?? this.#stages.entriesOf(stages.list)
+      const kept = stages.stages.values()
+      // Of one that is over, nothing is shared: it is not read again soon.
+      execution.stages = entries.map((entry) => {
+        if (typeof entry !== 'string') return entry
+        const stage = kept.next().value as KeptStage
+        return isOver ? stage.read() : stage.copy(isForStep)
+      })
       this.#stages.keep(execution, stages, false)
     }
     execution.trigger = this.#parseTrigger(execution.id, row['trigger'])
@@ -558,19 +565,9 @@ export class ExecutionStore {
   }
 }
 
-/** @param use Of one that is over, nothing is shared: it is not read again soon */
-function stageOf(
-  entry: StageEntry,
-  { stages }: StoredStages,
-  use: { isOver: boolean; isForStep: boolean },
-): Stage {
-  if (typeof entry !== 'string') return entry
-  const kept = stages.get(entry) as KeptStage
-  return use.isOver ? kept.read() : kept.copy(use.isForStep)
-}
-
-function formatBody(execution: Execution, entries: readonly StageEntry[]): string {
-  return formatStored({ ...execution, trigger: undefined, stages: entries })
+/** @param stages Those without rows; undefined: they have rows, and a list there */
+function formatBody(execution: Execution, stages: readonly Stage[] | undefined): string {
+  return formatStored({ ...execution, trigger: undefined, stages })
 }
 
 /** What `parseJson` may read otherwise than JSON.parse does, in a text that JSON.stringify has written: some keys and numbers. */
