@@ -254,6 +254,7 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
       const group = find(parts[3], parts[2])
       return found(group && view(group))
     }
+    if (parts[2] === 'jobs') return found({ jobState: 'Running' })
     if (parts[2] !== 'clusters') return found(undefined)
     const members = groups.filter(
       (group) =>

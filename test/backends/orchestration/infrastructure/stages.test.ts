@@ -463,6 +463,17 @@ test('a job that is cancelled before its start is answered is removed', async (t
   assert.deepEqual(cloud.operations.at(-1), ['removed', removed])
 })
 
+test('a job whose time is over is destroyed', async (t) => {
+  const { cloud, engine } = await startRig(t)
+  const id = await engine.run({
+    application: 'shop',
+    stages: [{ refId: '1', type: 'runJob', ...place, stageTimeoutMs: 300 }],
+  })
+  await engine.ends(id, 'TERMINAL')
+  const destroyed = { ...place, jobName: 'job-1' }
+  assert.partialDeepStrictEqual(cloud.operations.at(-1), ['destroyJob', destroyed])
+})
+
 test('a cancelled deployment is undone before it is restarted or deleted', async (t) => {
   const { cloud, engine } = await startRig(t)
   cloud.isSilent = true

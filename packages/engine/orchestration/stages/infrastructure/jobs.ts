@@ -67,6 +67,26 @@ export const runJobStage: StageType = {
     const [job] = [...jobsOf(context), ...jobsOf({ execution, stage: noted })]
     if (job !== undefined) await context.infrastructure.removeJob(job)
   },
+  onFailureStages: (stage) =>
+    hasRunOutOfTime(stage)
+      ? jobsNote.in(stage.context).map(({ name, location }) => ({
+          type: 'destroyJob',
+          name: `Destroy ${name}`,
+          context: {
+            ...cloudPlaceFields({
+              provider: stageProviderOf(stage.context),
+              account: requireAccount(stage.context),
+              region: location,
+            }),
+            jobName: name,
+          },
+        }))
+      : [],
+}
+
+/** Its job goes on by itself. */
+export function hasRunOutOfTime({ context }: Stage): boolean {
+  return objectOf(context['exception'])['exceptionType'] === 'TimeoutException'
 }
 
 /** A command on this machine, as a job that needs no image; it runs where bakes may run commands. */

@@ -1,7 +1,7 @@
 /** Jobs of Kubernetes: run to their end, with what their containers have printed as outputs. */
 import { parseIfJson } from '@fairlead/base/json/json.ts'
 import { shape } from '@fairlead/base/json/shape.ts'
-import { isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { jobFields } from '@fairlead/model/stage-types/manifests.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import type { CloudJob } from '@fairlead/ports/cloud-values.ts'
@@ -17,6 +17,7 @@ import {
   submitStep,
 } from '../infrastructure/cloud-task.ts'
 import {
+  hasRunOutOfTime,
   jobsOf,
   keepJobResults,
   readJobs,
@@ -63,7 +64,6 @@ const readStage = shape({
       annotations: shape({ logs: [textOf, 'job.spinnaker.io/logs'] }),
     }),
   }),
-  exception: objectOf,
 })
 
 const start = submitStep('runJob', (context) => {
@@ -117,11 +117,7 @@ export function jobStage(
     },
     prepareRestart: keepJobResults,
     onCancel: stopJob,
-    // A job that has run out of time goes on by itself.
-    onFailureStages: (stage) =>
-      readStage(stage.context).exception['exceptionType'] === 'TimeoutException'
-        ? inSequence(deletions(stage))
-        : [],
+    onFailureStages: (stage) => (hasRunOutOfTime(stage) ? inSequence(deletions(stage)) : []),
   })
 }
 
