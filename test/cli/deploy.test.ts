@@ -15,6 +15,7 @@ import { type CliRun, runCli } from '../support/cli.ts'
 import { startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 function folderOf(t: TestContext, files: Readonly<Record<string, string>>): string {
   const folder = createFolder('app')
@@ -145,7 +146,10 @@ async function startProxy(t: TestContext, target: string): Promise<string> {
 }
 
 const program = (text: string) => `
-const server = require('node:http').createServer((request, response) => response.end('${text}'))
+const server = require('node:http').createServer((request, response) => {
+  if (request.url === '/end') process.exit(3)
+  response.end('${text}')
+})
 server.listen(process.env.PORT, process.env.HOST)
 process.on('SIGTERM', () => server.close(() => process.exit(0)))
 `
@@ -166,9 +170,9 @@ test('deploy', async (t) => {
     FAIRLEAD_TOKEN: 'alice',
   }
   const cli = (...args: string[]): Promise<CliRun> => runCli(args, { env, cwd: folder })
-  const page = async () => {
+  const page = async (path = '/') => {
     const headers = { host: 'site.example' }
-    const request = httpRequest({ host: '127.0.0.1', port, headers, agent: false }).end()
+    const request = httpRequest({ host: '127.0.0.1', port, path, headers, agent: false }).end()
     const [answer] = (await once(request, 'response')) as [IncomingMessage]
     return (await answer.setEncoding('utf8').toArray()).join('')
   }
@@ -223,6 +227,16 @@ test('deploy', async (t) => {
       assert.deepEqual([...texts].sort(), ['one', 'two'])
     },
   )
+
+  await t.test('status says what was started again, and why', async () => {
+    // The front repeats it at the next start.
+    await page('/end')
+    await waitUntil(async () => {
+      const { stdout } = await cli('status')
+      return /^web: It was started again .*It ended with exit code 3/m.test(stdout)
+    }, 'the reason')
+    await waitUntil(async () => (await page()) === 'two', 'the program')
+  })
 
   await t.test('app-scenario 40, 41: what fails keeps the old version and says why', async () => {
     write(folder, { 'server.js': `console.log('cannot open the database')\nprocess.exit(4)\n` })

@@ -29,6 +29,8 @@ interface ServiceStatus {
   readonly hosts: readonly string[]
   /** Empty where the account does not say it. */
   readonly served: readonly ServedHost[]
+  /** Why instances are not ready, or were started again. */
+  readonly reasons?: readonly string[]
   /** Why nobody reaches its hosts. */
   readonly problems?: readonly string[]
   readonly schedule?: string
@@ -127,6 +129,7 @@ function describe({ environments }: AppStatus, output: Output): string[] {
     : [
         ...table,
         '',
+        ...parts.flatMap(({ name, reasons = [] }) => reasons.map((text) => `${name}: ${text}`)),
         ...parts.flatMap(describeProblems),
         ...certificates,
         ...parts.flatMap(describeDrain),

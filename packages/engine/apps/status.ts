@@ -23,6 +23,8 @@ interface StatusParts {
 }
 
 const runsLookedAt = 20
+/** Instances of one service mostly have the same. */
+const reasonsShown = 3
 
 export function statusOf({
   app,
@@ -83,8 +85,12 @@ function toService(
   const cluster = clusterOf(here, name)
   const found = running.find((each) => each.cluster === cluster && each.account === here.account)
   const serving = found?.health.state === 'disabled' ? undefined : found
+  const serverGroups = serving?.serverGroups ?? []
   const sum = (count: (group: Group) => number) =>
-    (serving?.serverGroups ?? []).reduce((total, group) => total + count(group), 0)
+    serverGroups.reduce((total, group) => total + count(group), 0)
+  const said = serverGroups.flatMap(({ instances }) =>
+    instances.flatMap(({ health }) => health.flatMap(({ description }) => description ?? [])),
+  )
   return {
     name,
     cluster,
@@ -92,6 +98,7 @@ function toService(
     ...definedOf({ drainsUntilMs: drainEndOf(cluster, groups) }),
     ready: sum(({ up }) => up),
     wanted: serving === undefined ? instances : sum(({ total }) => total),
+    ...(said.length > 0 && { reasons: [...new Set(said)].slice(0, reasonsShown) }),
     hosts: hosts.map(({ host, path }) => (path === '/' ? host : host + path)),
     ...definedOf({ schedule: schedule?.crontab }),
   }

@@ -97,7 +97,10 @@ const toFields = shape({
     'instanceCounts',
   ],
   instances: list(
-    shape({ id: textOf, healthState: textOf, launchTime: numberOf, drainsUntilMs: numberOf }),
+    shape({
+      ...{ id: textOf, healthState: textOf, launchTime: numberOf, drainsUntilMs: numberOf },
+      health: list(shape({ description: textOf })),
+    }),
   ),
   labels: textMap,
   serverGroupManagers: list(shape({ name: textOf })),

@@ -103,6 +103,9 @@ const AppService = z.looseObject({
   version: z.string().nullable().describe('What serves; null while nothing does.'),
   ...alike(countModel, 'ready', 'wanted'),
   hosts: TextList,
+  reasons: TextList.optional().describe(
+    'What its instances say: why some are not ready, or were started again.',
+  ),
   problems: TextList.optional().describe('Why nobody reaches its hosts.'),
   schedule: z.string().optional(),
 })
