@@ -885,6 +885,24 @@ test('attacks on an application that somebody has no right on', async (t) => {
     assert.equal((await ask('olga', `PUT /pipelines/${id}/cancel`)).status, 200)
   })
 
+  await t.test('a run of a removed user has no rights any more', async () => {
+    await scene.add('paula', ['owners'])
+    const stages = [
+      { refId: '1', type: 'manualJudgment' },
+      { refId: '2', type: 'pipeline', application: 'secret', pipeline: secretId },
+    ].map((stage, at) => ({ ...stage, requisiteStageRefIds: at === 0 ? [] : ['1'] }))
+    const body = plan({ application: 'secret', name: 'late', stages })
+    const started = await ask('paula', 'POST /pipelines/start', body)
+    const run = `/pipelines/${idIn(started)}`
+    const [judgment] = ((await ask('olga', `GET ${run}`)).json() as { stages: { id: string }[] })
+      .stages
+    assert.equal((await ask('admin', 'DELETE /auth/users/paula')).status, 200)
+    await ask('olga', `PATCH ${run}/stages/${judgment?.id}`, { judgmentStatus: 'continue' })
+    const { status, error } = await outcomeOf(ask, started)
+    assert.equal(status, 'TERMINAL')
+    assert.match(error, /EXECUTE on the application secret; paula/)
+  })
+
   await t.test('a trigger runs no longer as an account that has lost its rights', async () => {
     const permit = (...EXECUTE: string[]) => ({ READ: ['owners'], WRITE: ['owners'], EXECUTE })
     await scene.createApplication('nightly', permit('owners', 'robots'))

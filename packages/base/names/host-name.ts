@@ -21,7 +21,6 @@ export function readHostPlace(text: string): HostPlace | string {
   const host = readHost(slash === -1 ? text : text.slice(0, slash))
   if (typeof host !== 'object') return host
   const path = slash === -1 ? '/' : text.slice(slash)
-  if (/[?#]/.test(path)) return 'has a query or a fragment'
   if (!pathForm.test(path) || path.split('/').some((segment) => /^\.{1,2}$/.test(segment)))
     return 'has a path that no request can have'
   return { host: host.name, path: path === '/' ? path : path.replace(/\/$/, '') }
@@ -31,6 +30,8 @@ export function readHostPlace(text: string): HostPlace | string {
 export function readHost(text: string): { readonly name: string } | string {
   if (text === '') return 'is empty'
   if (/\s/.test(text)) return 'has a space'
+  // IDNA reads a name up to these, as in an address, and decodes percent codes first.
+  if (/[/?#\\%]/.test(text)) return 'has a path, a query, a fragment, a backslash or a percent code'
   const isWildcard = text.startsWith('*.')
   const given = (isWildcard ? text.slice(2) : text).replace(/\.$/, '')
   if (given.includes('*')) return 'has a star in another place than as its first label'

@@ -246,7 +246,7 @@ class AddressRules {
     const host = url.hostname.replace(/^\[|\]$/g, '')
     if (!(schemes as readonly string[]).includes(url.protocol.slice(0, -1)))
       throw this.#forbidden(
-        url.host,
+        url.host || text.slice(0, 200),
         `its scheme is not one of ${schemes.join(', ')}`,
         'allowedSchemes',
       )

@@ -23,6 +23,9 @@ export interface UnpackBounds {
   readonly maxEntries: number
 }
 
+/** What walks an image calls itself for each folder. */
+const maxDepth = 100
+
 const kinds: ReadonlySet<string> = new Set([
   'File',
   'OldFile',
@@ -165,7 +168,7 @@ class EntryWriter {
   }
 
   write(entry: ReadEntry): void {
-    this.#attempt(() => this.#begin(entry))
+    this.#attempt(() => this.#begin(entry), entry.path)
     entry.on('data', (piece) => this.#attempt(() => this.#append(piece)))
     entry.on('end', () => this.#attempt(() => this.close()))
   }
@@ -192,12 +195,14 @@ class EntryWriter {
     for (let at = 0; at < piece.length; ) at += writeSync(this.#file, piece, at)
   }
 
-  #attempt(work: () => void): void {
+  #attempt(work: () => void, path?: string): void {
     if (this.fault !== undefined) return
     try {
       work()
     } catch (error) {
-      this.fault = error as Error
+      const known = toStorageError(error as Error)
+      const isPlace = path !== undefined && !(known instanceof PortError)
+      this.fault = isPlace ? hostile(path, `cannot be written ${misplaced(error)}`) : known
       this.close()
     }
   }
@@ -239,6 +244,8 @@ class EntryGuard {
 
   #check(path: string, entry: ReadEntry): void {
     const { type, linkpath = '' } = entry
+    if (normalize(path).split(sep).length > maxDepth)
+      throw hostile(path.slice(0, 100), `lies more than ${maxDepth} folders deep`)
     this.entries++
     // A copy of the image has a file of its own for each name.
     this.#bytes += type === 'Link' ? (this.#files.get(normalize(linkpath)) ?? 0) : entry.size
@@ -311,6 +318,11 @@ function hostile(path: string, why: string): PortError {
   return new PortError(400, `The archive is refused: ${JSON.stringify(normalize(path))} ${why}.`)
 }
 
+/** Without the place on this machine, which the error of the system names. */
+function misplaced(error: unknown): string {
+  return `(${(error as NodeJS.ErrnoException).code}): its place is taken, or its name wrong`
+}
+
 /** Everything below a folder, by path. Links are entries of their own and never followed, unlike by `recursive` of readdir. */
 export function listUnpacked(
   folder: string,
@@ -334,10 +346,7 @@ export function makeLinks(folder: string, links: ReadonlyMap<string, string>): v
       try {
         make(path, target)
       } catch (cause) {
-        throw hostile(
-          path,
-          `cannot be a link to ${target} (${(cause as NodeJS.ErrnoException).code}): its place is taken, or its name wrong`,
-        )
+        throw hostile(path, `cannot be a link to ${target} ${misplaced(cause)}`)
       }
     }
   }

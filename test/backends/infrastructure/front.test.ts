@@ -60,6 +60,8 @@ test('app-scenario 87: a host is taken once, and its owner is named only to read
   assert.doesNotMatch(hidden, /the application vault/)
   for (const [hosts, problem] of [
     [['shop.example:80'], /has a port/],
+    [['shop.example:80?'], /has a path, a query/],
+    [['shop%2eexample'], /a percent code/],
     [['127.0.0.1'], /is an address/],
     [['a.*.example'], /has a star in another place/],
   ] as const) {

@@ -542,6 +542,8 @@ test('hostile archives are refused and leave nothing behind', async (t) => {
   const rows: [title: string, body: Buffer, says: RegExp][] = [
     ['a path that leads out', archive(image, entry('../escaped')), /"..\/escaped" lies outside/],
     ['an absolute path', archive(image, entry('/tmp/escaped')), /lies outside/],
+    ['many folders', archive(image, entry(`${'d/'.repeat(101)}a`)), /more than 100 folders/],
+    ['a file as a folder', archive(image, entry('a'), entry('a/b')), /a\/b.* its place is taken/],
     [
       'a link that leads out',
       archive(image, entry('passwd', { type: 'SymbolicLink', linkpath: '../../../etc/passwd' })),

@@ -64,7 +64,7 @@ test('an address that fails leaves the text and its reason', async (t) => {
   for (const reason of [
     /status 404/,
     /redirects are not followed/,
-    /scheme is not one of/,
+    /call file:.*scheme is not one of/,
     /169\.254\.169\.254/,
     /is not JSON/,
   ])

@@ -5,6 +5,7 @@ import { nothing, TextList } from '@fairlead/base/json/schemas.ts'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import { z } from 'zod'
 import type { FormUser, FormUsers } from '../../login/form/form-users.ts'
+import { createUser } from '../../login/user.ts'
 import { operationsWith } from '../declare.ts'
 import { adminInPerson } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
@@ -105,13 +106,15 @@ export const formUserOperations: Operation[] = [
   }),
   user.put('setFormUserRolesUsingPUT', `${path}/roles`, 'Replace roles', {
     description:
-      'Replaces the roles of a user of the login form, whose sessions end. The next login has the new ones.',
+      'Replaces the roles of a user of the login form, whose sessions end. Runs and schedules that act for the user have them at once.',
     body: NewRoles,
     handle: async (request, platform) => {
       const users = administered(platform)
       const username = otherUser(request, 'change your own roles')
       users.setRoles(username, (request.body as z.infer<typeof NewRoles>).roles)
-      return toKnownUser(users.find(username), platform)
+      const changed = users.find(username)
+      await reportRoles(changed.name, changed.roles, platform)
+      return toKnownUser(changed, platform)
     },
     answer: KnownUser,
     errors: { ...none, 409: 'The user is the only administrator.' },
@@ -126,11 +129,13 @@ export const formUserOperations: Operation[] = [
     answer: nothing,
   }),
   user.remove('removeFormUserUsingDELETE', path, 'Remove a user', {
-    description: 'Removes a user of the login form, with sessions and API tokens.',
+    description:
+      'Removes a user of the login form, with sessions and API tokens. Runs and schedules that act for the user have no roles any more.',
     handle: async (request, platform) => {
       const users = administered(platform)
       const { name } = users.find(otherUser(request, 'remove yourself'))
       users.remove(name)
+      await reportRoles(name, [], platform)
       return { revokedTokens: await revokeTokens(name, request, platform) }
     },
     answer: Removed,
@@ -165,6 +170,12 @@ async function setPassword(
   )
   if (wanted.revokeTokens) await revokeTokens(name, request, platform)
   return toShownPassword(name, wanted.password, set)
+}
+
+/** Runs act with the roles that the permission service knows, and a user who has changed may never log in again. */
+function reportRoles(name: string, held: readonly string[], { permissions }: Platform) {
+  const user = createUser('form', name, { roles: [...held] })
+  return permissions.reportLogin(user, { call: 'roles', attempts: 1 })
 }
 
 async function revokeTokens(
