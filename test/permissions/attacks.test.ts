@@ -1,8 +1,9 @@
 /** Ways around the permissions of an application that somebody without rights on it might try. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
+import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { basic } from '../login/support.ts'
-import { waitFor } from '../support/wait-until.ts'
+import { waitFor, waitUntil } from '../support/wait-until.ts'
 import { type Seeded, startSeeded } from './support.ts'
 
 const plan = (fields: Record<string, unknown>) => ({
@@ -885,23 +886,35 @@ test('attacks on an application that somebody has no right on', async (t) => {
     assert.equal((await ask('olga', `PUT /pipelines/${id}/cancel`)).status, 200)
   })
 
-  await t.test('a run of a removed user has no rights any more', async () => {
-    await scene.add('paula', ['owners'])
-    const stages = [
-      { refId: '1', type: 'manualJudgment' },
-      { refId: '2', type: 'pipeline', application: 'secret', pipeline: secretId },
-    ].map((stage, at) => ({ ...stage, requisiteStageRefIds: at === 0 ? [] : ['1'] }))
-    const body = plan({ application: 'secret', name: 'late', stages })
-    const started = await ask('paula', 'POST /pipelines/start', body)
-    const run = `/pipelines/${idIn(started)}`
-    const [judgment] = ((await ask('olga', `GET ${run}`)).json() as { stages: { id: string }[] })
-      .stages
-    assert.equal((await ask('admin', 'DELETE /auth/users/paula')).status, 200)
-    await ask('olga', `PATCH ${run}/stages/${judgment?.id}`, { judgmentStatus: 'continue' })
-    const { status, error } = await outcomeOf(ask, started)
-    assert.equal(status, 'TERMINAL')
-    assert.match(error, /EXECUTE on the application secret; paula/)
-  })
+  const users = openUsers(scene.dataDir)
+  t.after(() => users.close())
+  const removals = {
+    'an operation': async () =>
+      assert.equal((await ask('admin', 'DELETE /auth/users/paula')).status, 200),
+    // The gateway looks for it each second.
+    'a command': async () => {
+      users.remove('paula')
+      await waitUntil(() => users.unreported().length === 0, 'the report')
+    },
+  }
+  for (const [by, remove] of Object.entries(removals))
+    await t.test(`a run of a user whom ${by} has removed has no rights any more`, async () => {
+      await scene.add('paula', ['owners'])
+      const stages = [
+        { refId: '1', type: 'manualJudgment' },
+        { refId: '2', type: 'pipeline', application: 'secret', pipeline: secretId },
+      ].map((stage, at) => ({ ...stage, requisiteStageRefIds: at === 0 ? [] : ['1'] }))
+      const body = plan({ application: 'secret', name: 'late', stages })
+      const started = await ask('paula', 'POST /pipelines/start', body)
+      const run = `/pipelines/${idIn(started)}`
+      const [judgment] = ((await ask('olga', `GET ${run}`)).json() as { stages: { id: string }[] })
+        .stages
+      await remove()
+      await ask('olga', `PATCH ${run}/stages/${judgment?.id}`, { judgmentStatus: 'continue' })
+      const { status, error } = await outcomeOf(ask, started)
+      assert.equal(status, 'TERMINAL')
+      assert.match(error, /EXECUTE on the application secret; paula/)
+    })
 
   await t.test('a trigger runs no longer as an account that has lost its rights', async () => {
     const permit = (...EXECUTE: string[]) => ({ READ: ['owners'], WRITE: ['owners'], EXECUTE })

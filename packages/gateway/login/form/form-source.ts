@@ -8,6 +8,7 @@ import { createUser } from '../user.ts'
 import { prepareFirstAdministrator } from './first-administrator.ts'
 import { FormUsers } from './form-users.ts'
 import { derivePasswordKey } from './password-hash.ts'
+import { RoleReports } from './role-reports.ts'
 import type { FormSettings } from './settings.ts'
 import { openUsers, type StoredUser, type Users } from './users.ts'
 
@@ -27,12 +28,22 @@ interface FormSourceOptions {
 
 export async function openFormSource(
   { configuredUser, firstAdmin }: FormSettings,
-  { dataDir, learnsRolesFromLogins, adminRoles, command, log, keep, now }: MethodContext,
+  {
+    dataDir,
+    learnsRolesFromLogins,
+    adminRoles,
+    permissions,
+    command,
+    log,
+    keep,
+    now,
+  }: MethodContext,
 ): Promise<PasswordSource> {
   const users = keep(openUsers(dataDir, now))
+  const reports = keep(new RoleReports(users, permissions, log))
   const source = {
     ...(await createFormSource({ users, configuredUser, learnsRolesFromLogins, command })),
-    users: new FormUsers(users, learnsRolesFromLogins ? adminRoles : []),
+    users: new FormUsers(users, learnsRolesFromLogins ? adminRoles : [], reports),
   }
   if (configuredUser !== undefined) return source
   const first = {

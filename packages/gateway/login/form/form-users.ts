@@ -3,6 +3,7 @@ import { GatewayError } from '@fairlead/base/errors.ts'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import { readers } from '@fairlead/model/rights/built-in-roles.ts'
 import { generatePassword } from './generate-password.ts'
+import type { RoleReports } from './role-reports.ts'
 import type { StoredUser, Users } from './users.ts'
 
 export interface FormUser extends StoredUser {
@@ -11,11 +12,13 @@ export interface FormUser extends StoredUser {
 
 export class FormUsers {
   readonly #users: Users
+  readonly #reports: Pick<RoleReports, 'send'>
   readonly #adminRoles: ReadonlySet<string>
 
   /** @param adminRoles Roles that make a user an administrator, lower case. */
-  constructor(users: Users, adminRoles: readonly string[]) {
+  constructor(users: Users, adminRoles: readonly string[], reports: Pick<RoleReports, 'send'>) {
     this.#users = users
+    this.#reports = reports
     this.#adminRoles = new Set(adminRoles)
   }
 
@@ -54,16 +57,18 @@ export class FormUsers {
   }
 
   /** Ends the sessions of the user. @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND, CONFLICT without an administrator */
-  setRoles(name: string, roles: readonly string[]): void {
+  async setRoles(name: string, roles: readonly string[]): Promise<void> {
     if (!this.#makesAdmin(roles))
       this.#checkDispensable(this.find(name), 'lose the roles of an administrator')
     this.#users.setRoles(name, roles)
+    await this.#reports.send()
   }
 
   /** @throws {GatewayError} NOT_FOUND, CONFLICT without an administrator */
-  remove(name: string): void {
+  async remove(name: string): Promise<void> {
     this.#checkDispensable(this.find(name), 'be removed')
     this.#users.remove(name)
+    await this.#reports.send()
   }
 
   #makesAdmin(roles: readonly string[]): boolean {

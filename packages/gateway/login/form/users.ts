@@ -20,6 +20,9 @@ export const userMigrations = [
    ) STRICT`,
   `ALTER TABLE users ADD COLUMN token_era INTEGER NOT NULL DEFAULT 0;
    UPDATE users SET token_era = created_at_ms`,
+  `CREATE TABLE users_to_report (seq INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL) STRICT;
+   CREATE TRIGGER roles_changed AFTER UPDATE OF roles ON users BEGIN INSERT INTO users_to_report (name) VALUES (NEW.name); END;
+   CREATE TRIGGER user_removed AFTER DELETE ON users BEGIN INSERT INTO users_to_report (name) VALUES (OLD.name); END`,
 ]
 
 export interface StoredUser {
@@ -189,6 +192,19 @@ export class Users {
     checkFound(name, this.#statements.remove.run(toUserKey(name)).changes)
   }
 
+  /** Who was removed or has got other roles since the permission service was told, with the roles as they are, and the last such change. */
+  unreported(): { readonly name: string; readonly seq: number; readonly roles: string[] }[] {
+    return this.#statements.unreported.all().map(({ name, seq, roles }) => ({
+      name: String(name),
+      seq: Number(seq),
+      roles: JSON.parse(String(roles ?? '[]')) as string[],
+    }))
+  }
+
+  noteReport(name: string, seq: number): void {
+    this.#statements.noteReport.run(name, seq)
+  }
+
   close(): void {
     if (this.#db.isOpen) this.#db.close()
   }
@@ -224,6 +240,10 @@ function prepare(db: DatabaseSync) {
       'UPDATE users SET roles = ?, changed_at_ms = ?, version = version + 1 WHERE name = ?',
     ),
     remove: db.prepare('DELETE FROM users WHERE name = ?'),
+    unreported: db.prepare(
+      'SELECT name, roles, max(seq) AS seq FROM users_to_report LEFT JOIN users USING (name) GROUP BY name',
+    ),
+    noteReport: db.prepare('DELETE FROM users_to_report WHERE name = ? AND seq <= ?'),
   }
 }
 

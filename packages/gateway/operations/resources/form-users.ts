@@ -5,7 +5,6 @@ import { nothing, TextList } from '@fairlead/base/json/schemas.ts'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import { z } from 'zod'
 import type { FormUser, FormUsers } from '../../login/form/form-users.ts'
-import { createUser } from '../../login/user.ts'
 import { operationsWith } from '../declare.ts'
 import { adminInPerson } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
@@ -111,10 +110,8 @@ export const formUserOperations: Operation[] = [
     handle: async (request, platform) => {
       const users = administered(platform)
       const username = otherUser(request, 'change your own roles')
-      users.setRoles(username, (request.body as z.infer<typeof NewRoles>).roles)
-      const changed = users.find(username)
-      await reportRoles(changed.name, changed.roles, platform)
-      return toKnownUser(changed, platform)
+      await users.setRoles(username, (request.body as z.infer<typeof NewRoles>).roles)
+      return toKnownUser(users.find(username), platform)
     },
     answer: KnownUser,
     errors: { ...none, 409: 'The user is the only administrator.' },
@@ -134,8 +131,7 @@ export const formUserOperations: Operation[] = [
     handle: async (request, platform) => {
       const users = administered(platform)
       const { name } = users.find(otherUser(request, 'remove yourself'))
-      users.remove(name)
-      await reportRoles(name, [], platform)
+      await users.remove(name)
       return { revokedTokens: await revokeTokens(name, request, platform) }
     },
     answer: Removed,
@@ -170,12 +166,6 @@ async function setPassword(
   )
   if (wanted.revokeTokens) await revokeTokens(name, request, platform)
   return toShownPassword(name, wanted.password, set)
-}
-
-/** Runs act with the roles that the permission service knows, and a user who has changed may never log in again. */
-function reportRoles(name: string, held: readonly string[], { permissions }: Platform) {
-  const user = createUser('form', name, { roles: [...held] })
-  return permissions.reportLogin(user, { call: 'roles', attempts: 1 })
 }
 
 async function revokeTokens(
