@@ -123,6 +123,13 @@ security.oauth2.enabled: true
     "default.apiPort: 8085\nx509: {enabled: true, subjectPrincipalRegex: 'EMAILADDRESS=(.*?)(?:,|$)'}\n",
     /x509\.enabled: nothing asks for client certificates: .* needs TLS; set server\.ssl\.enabled/,
   ),
+  'an address for OAuth 2.0 without a client': {
+    files: {
+      'gate-local.yml':
+        'security.authn.oauth2.client.preEstablishedRedirectUri: https://gate.example/login\n',
+    },
+    names: ['security.authn.oauth2.client.clientId is missing'],
+  },
   'a port for certificates behind a proxy that ends TLS': {
     files: {
       'gate-local.yml':

@@ -44,6 +44,10 @@ export function toOlderRegistration(
         `${key}.client.clientId`,
         `is missing, although ${key}.enabled switches this login on`,
       )
+    } else if (!ignored && report.isSet(`${key}.client`)) {
+      report.notice(
+        `Ignored, as ${key}.client.clientId is missing: ${key}. Set it for this login, or remove the others.`,
+      )
     }
   }
   return undefined
