@@ -18,6 +18,11 @@ export function useBalancers(application: string) {
   )
 }
 
+/** Why its ports are closed; empty: they are not. */
+export function whyClosed(balancer: Balancer): string {
+  return textsOf(balancer['problems']).join(' ')
+}
+
 /** Nothing where no load balancer serves HTTP to this browser. */
 export function OpenLinks({ balancers }: { balancers: readonly Balancer[] }) {
   const addresses = [...new Set(balancers.flatMap(addressesOf))].slice(0, maxLinks)
@@ -29,31 +34,51 @@ export function OpenLinks({ balancers }: { balancers: readonly Balancer[] }) {
   ))
 }
 
-/** The same of an application whose load balancers the screen does not read. @param names Of load balancers */
-export function ApplicationOpenLinks({
-  application,
-  names,
-}: {
-  application: string
-  names: readonly string[]
-}) {
-  const all = useBalancers(application).body ?? []
-  return <OpenLinks balancers={all.filter((balancer) => names.includes(placeOf(balancer).name))} />
+interface ApplicationOpenLinksProps {
+  readonly application: string
+  /** Of load balancers. */
+  readonly names: readonly string[]
+  /** Theirs; any unless given. */
+  readonly accounts?: readonly string[]
 }
 
-/** Where it serves HTTP. Addresses of providers count; else its listeners do. */
+/** The same of an application whose load balancers the screen does not read, with what is in the way. */
+export function ApplicationOpenLinks({ application, names, accounts }: ApplicationOpenLinksProps) {
+  const balancers = (useBalancers(application).body ?? []).filter((balancer) => {
+    const { name, account } = placeOf(balancer)
+    return names.includes(name) && (accounts?.includes(account) ?? true)
+  })
+  const problems = [...new Set(balancers.map(whyClosed))].filter(Boolean)
+  return (
+    <>
+      <OpenLinks balancers={balancers} />
+      {problems.map((text) => (
+        <span key={text} class="is-behind">
+          {text}
+        </span>
+      ))}
+    </>
+  )
+}
+
+/** Where it serves HTTP. Its hosts and addresses of providers count; else its listeners do. */
 function addressesOf(balancer: Balancer) {
   const listeners = objectsOf(balancer['listeners']).map(
     ({ host, externalProtocol, externalPort }) => {
       return `${scalarOf(externalProtocol)?.toLowerCase()}://${hostFrom(scalarOf(host) ?? '')}:${scalarOf(externalPort)}/`
     },
   )
-  const urls = [...textsOf(balancer['addresses']), ...listeners].flatMap(
+  const urls = [...servedBy(balancer), ...textsOf(balancer['addresses']), ...listeners].flatMap(
     (text) => URL.parse(text) ?? [],
   )
   return urls
     .filter(({ protocol }) => ['http:', 'https:'].includes(protocol))
     .map(({ href }) => href)
+}
+
+/** Its hosts as they are reached. */
+export function servedBy(balancer: Balancer): readonly string[] {
+  return objectsOf(balancer['served']).flatMap(({ address }) => scalarOf(address) ?? [])
 }
 
 const loopback = /^(localhost|\[?::1\]?|127\..*)$/

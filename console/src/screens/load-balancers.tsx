@@ -15,7 +15,7 @@ import {
 import { useLive } from '../api/live.ts'
 import { type Action, PendingChip, useActions } from '../components/actions.tsx'
 import { ActionButton } from '../components/button.tsx'
-import { OpenLinks, useBalancers } from '../components/open-link.tsx'
+import { OpenLinks, servedBy, useBalancers, whyClosed } from '../components/open-link.tsx'
 import { RecordPanel } from '../components/record-panel.tsx'
 import { EmptyState, Loaded } from '../components/screen.tsx'
 import { Name, NameLink, StatusBadge, StatusMark, StatusText } from '../components/text.tsx'
@@ -200,7 +200,6 @@ const readBalancer = shape({
   healthCheck: shape({ target: scalarOf, interval: numberOf }),
   listeners: objectList(toListener),
   securityGroups: textsOf,
-  problems: textsOf,
 })
 
 function ChosenBalancer({ provider, ...path }: Place) {
@@ -249,7 +248,7 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
         ['Listeners', listenersText(balancer)],
         ['Health check', [target, interval && `every ${interval} s`].filter(Boolean).join(', ')],
         ['Security groups', read.securityGroups.join(', ')],
-        ['Problems', read.problems.join(' ')],
+        ['Problems', whyClosed(balancer)],
       ]}
       record={balancer}
     >
@@ -276,6 +275,7 @@ function serviceOf(balancer: Balancer): Status {
   const inService = groups.flatMap(instancesOf).filter(isInService).length
   const expected = groups.filter(({ isDisabled }) => !isDisabled).flatMap(instancesOf)
   const missing = expected.filter((instance) => !isInService(instance)).length
+  if (whyClosed(balancer) !== '') return { kind: 'failed', word: 'its ports are closed' }
   if (inService === 0) return { kind: 'warning', word: 'serves nothing' }
   if (missing === 0) return { kind: 'succeeded', word: `${inService} in service` }
   return { kind: 'failed', word: `${inService} in service, ${missing} not in service` }
@@ -411,5 +411,5 @@ function listenersText(balancer: Balancer) {
     )
     return inside === '' || inside === outside ? outside : `${outside} → ${inside}`
   })
-  return texts.join('; ')
+  return [...servedBy(balancer), ...texts].join('; ')
 }

@@ -8,6 +8,7 @@ import { Button } from '../components/button.tsx'
 import { GroupCharts } from '../components/group-charts.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { kept } from '../components/kept.tsx'
+import { ApplicationOpenLinks } from '../components/open-link.tsx'
 import { Lazy, Loading, Stale } from '../components/screen.tsx'
 import { Duration, Name, NameLink, StatusMark, Time } from '../components/text.tsx'
 import { usePortions } from '../components/virtual-list.tsx'
@@ -15,6 +16,7 @@ import {
   accountOf,
   groupPlace,
   isEnabled,
+  loadBalancersOf,
   type ServerGroup,
   sharersOf,
   toRollBack,
@@ -312,16 +314,23 @@ const Column = kept(({ application, environment, groups, releases }: ColumnProps
             <Name text={text} max={120} />
           </p>
         ))}
-      {canRollBack && (
-        <Button
-          small
-          icon="undo"
-          denied={denied}
-          onClick={() => void chooseRollBack(application, accounts)}
-        >
-          {`Roll back ${name}`}
-        </Button>
-      )}
+      <div class="row wraps">
+        <ApplicationOpenLinks
+          application={application}
+          names={serving.flatMap(loadBalancersOf)}
+          accounts={accounts}
+        />
+        {canRollBack && (
+          <Button
+            small
+            icon="undo"
+            denied={denied}
+            onClick={() => void chooseRollBack(application, accounts)}
+          >
+            {`Roll back ${name}`}
+          </Button>
+        )}
+      </div>
     </section>
   )
 })
