@@ -72,6 +72,7 @@ test('app-scenario 87: a host is taken once, and its owner is named only to read
     assert.match(text(errors), problem)
   }
 
+  assert.match(text(await claim(infra, 'blog-web', ['localhost'])), /reach Fairlead itself/)
   await claim(infra, 'shop-web', ['www.shop.example'])
   const later = await claim(infra, 'blog-web', ['shop.example'])
   assert.doesNotMatch(text(later), /belongs to/)

@@ -1,4 +1,5 @@
 /** Owner of a host: the first application that claims it on a front, as far as the operator lets it. */
+import { hostname } from 'node:os'
 import { wildcardOf } from '@fairlead/base/names/host-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Access } from '@fairlead/ports/access.ts'
@@ -19,6 +20,9 @@ interface ClaimRules {
   readonly access: Access
 }
 
+/** Names of this machine, by which browsers may reach Fairlead itself. */
+const ownHosts: ReadonlySet<string> = new Set(['localhost', hostname().toLowerCase()])
+
 /** Within the transaction that stores the claim: of two at a time, one finds the other. @returns why it is rejected, for people */
 function claimProblem(claim: HostClaim, rules: ClaimRules): string | undefined {
   const { front, host, application } = claim
@@ -28,6 +32,8 @@ function claimProblem(claim: HostClaim, rules: ClaimRules): string | undefined {
     return describeTaken(host, owner, access)
   const pattern = patternOf(host, patterns)
   if (pattern !== undefined) return checkPattern(claim, pattern, access)
+  if (owner === undefined && ownHosts.has(host) && !access.isAdmin)
+    return `Browsers reach Fairlead itself as ${host}, and would send its cookies to the application ${application} on another port. Choose a host such as ${application}.localhost, or let an administrator claim it.`
   if (host.startsWith('*.'))
     return `The host ${host} is a wildcard, which the operator has to allow: local.front.hosts.`
   const above = desired.get('hosts', hostKey(front, wildcardOf(host)))

@@ -87,7 +87,7 @@ export type OwnCertificate = z.output<typeof OwnCertificate>
 
 export const frontKeys = {
   hosts: setting('local.front.hosts', z.array(HostPattern).default([])).describe(
-    'Who may claim hosts of the fronts. Default: a host belongs to the first application that claims it, and wildcards to none.',
+    'Who may claim hosts of the fronts. Default: a host belongs to the first application that claims it, wildcards to none, and names of this machine only to what administrators deploy.',
   ),
   instanceHost: setting('local.front.instance-host', exactHost.optional()).describe(
     'Host of Fairlead itself, on the front of the first account: it gets a certificate as others do, and no application can have it. ' +
