@@ -89,7 +89,10 @@ step(
     await heading('hello-v000')
     await page.getByText('2 of 2 up').waitFor()
     await open('applications/hello')
-    await page.locator('.flow-column').getByRole('link', { name: `:${port}` }).waitFor()
+    await page
+      .locator('.flow-column')
+      .getByRole('link', { name: `:${port}` })
+      .waitFor()
     const [pipeline] = await fleet.read<[{ id: string }]>('/applications/hello/pipelineConfigs')
     const read = page.waitForResponse(/\/applications\/hello\/loadBalancers$/)
     await page.goto(
