@@ -16,6 +16,7 @@ export class RoleReports {
   readonly #timer: NodeJS.Timeout
   /** Of the users, when all had been told. */
   #seen = -1
+  #isFailing = false
   #sending = Promise.resolve()
 
   constructor(
@@ -36,17 +37,20 @@ export class RoleReports {
   }
 
   async #send(): Promise<void> {
-    const { changes } = this.#users
-    if (changes === this.#seen) return
     try {
+      const { changes } = this.#users
+      if (changes === this.#seen) return
       for (const { name, seq, roles } of this.#users.unreported()) {
         const user = createUser('form', name, { roles })
         await this.#permissions.reportLogin(user, { call: 'roles', attempts: 1 })
         this.#users.noteReport(name, seq)
       }
       this.#seen = changes
+      this.#isFailing = false
     } catch (err) {
-      this.#log.warn({ err }, 'the permission service could not be told of changed users yet')
+      if (!this.#isFailing)
+        this.#log.warn({ err }, 'the permission service could not be told of changed users yet')
+      this.#isFailing = true
     }
   }
 
