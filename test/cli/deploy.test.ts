@@ -192,7 +192,10 @@ test('deploy', async (t) => {
     assert.match(first.stderr, cause)
     const second = await runCli(['deploy'], { env, cwd: shut })
     assert.equal(second.code, 1, second.stderr)
-    assert.match(second.stderr, /^Error: shut 1-folder runs in production, and nobody reaches it/m)
+    assert.match(
+      second.stderr,
+      /^Error: shut 1-folder runs in production, but clients cannot reach it/m,
+    )
     assert.match(second.stderr, cause)
     assert.doesNotMatch(second.stderr, /Edited elsewhere/)
   })

@@ -117,7 +117,7 @@ export const deploy = defineCommand({
       throw new Failure(
         exitCodes.failed,
         'NOT_REACHED',
-        `${application} ${version} runs in ${environment}, and nobody reaches it. ${[...new Set(problems)].join(' ')}`,
+        `${application} ${version} runs in ${environment}, but clients cannot reach it. ${[...new Set(problems)].join(' ')}`,
         { remedy: 'Once that is mended it is reached without another deployment.' },
       )
     const seconds = (Date.now() - startMs) / 1000

@@ -31,7 +31,7 @@ interface ServiceStatus {
   readonly served: readonly ServedHost[]
   /** Why instances are not ready, or were started again. */
   readonly reasons?: readonly string[]
-  /** Why nobody reaches its hosts. */
+  /** Why clients cannot reach its hosts. */
   readonly problems?: readonly string[]
   readonly schedule?: string
   /** Open connections keep a former version until then at the latest. */
@@ -142,7 +142,7 @@ function hasFailed({ status }: { readonly status: string }): boolean {
 }
 
 function describeProblems({ name, problems = [] }: ServiceStatus): string[] {
-  return problems.length === 0 ? [] : [`${name}: nobody reaches it. ${problems.join(' ')}`]
+  return problems.length === 0 ? [] : [`${name}: clients cannot reach it. ${problems.join(' ')}`]
 }
 
 export function describeDrain({ name, drainsUntilMs }: ServiceStatus): string[] {

@@ -106,7 +106,7 @@ const AppService = z.looseObject({
   reasons: TextList.optional().describe(
     'What its instances say: why some are not ready, or were started again.',
   ),
-  problems: TextList.optional().describe('Why nobody reaches its hosts.'),
+  problems: TextList.optional().describe('Why clients cannot reach its hosts.'),
   schedule: z.string().optional(),
 })
 
