@@ -108,8 +108,8 @@ for (const [reason, remedy] of [
   ['exit code 127: …. Its output: sh: 1: exec: ./start.sh: not found', /"\.\/start\.sh" .*CRLF/],
   ['exit code 126: …. Its output: exec: ./start.sh: Permission denied', /chmod \+x/],
   [
-    'It did not become ready within 60s: nothing listens on port 7001; it listens on port 3000 instead.',
-    /PORT, which was 7001; it opened 3000/,
+    'It did not become ready within 60s: nothing listens on port 15507; it listens on port 3000 instead. Its output: room not found',
+    /PORT, which was 15507; it opened 3000/,
   ],
   [
     'nothing listens on port 7001; it listens there on another address than 127.0.0.1, the value of HOST.',

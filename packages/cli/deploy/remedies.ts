@@ -16,11 +16,12 @@ interface FailedApp {
 
 const causes: readonly Cause[] = [
   {
-    pattern: /ENOSPC|no space left|disk quota|disk of the data directory is|507/i,
+    pattern: /ENOSPC|no space left|disk quota|disk of the data directory is/i,
     remedy: () => 'Free some space on the disk of the instance, and deploy again.',
   },
   {
-    pattern: /not found|exit code 127/i,
+    pattern:
+      /\bexit code 127\b|: not found\b|command not found|(?:program "[^"]*" was|executable file) not found/i,
     remedy: ({ input }) => {
       const [, name = ''] = /["\s]([\w./@-]{1,100})"?:? (?:was )?not found/i.exec(` ${input}`) ?? []
       if (name.includes('/'))
@@ -64,7 +65,7 @@ const causes: readonly Cause[] = [
     remedy: () => 'Give it more time: health: {start: 120s} in .fairlead/app.yml.',
   },
   {
-    pattern: /more memory than its limit|of memory, more than|OOM/i,
+    pattern: /more memory than its limit|of memory, more than|OOMKilled/i,
     remedy: () => 'Raise "memory" of the service in .fairlead/app.yml, such as memory: 1Gi.',
   },
   {
