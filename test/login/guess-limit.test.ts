@@ -171,7 +171,7 @@ test('attackers cannot lock a known browser out', async (t) => {
 test('replicas share the key of known browsers', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
-  const settings = { redis: { connection: `redis://127.0.0.1:${redis.port}` } }
+  const settings = { redis: { connection: redis.url, timeout: 60_000 } }
   const [one, other] = [await startGuarded(t, settings), await startGuarded(t, settings)]
   const own = one.open()
   const cookie = cookieOf(await own.login('admin', 'secret'))
@@ -208,7 +208,7 @@ test('replicas count wrong passwords together', async (t) => {
 test('a right password empties the counter of the user in Redis', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
-  const { open } = await startGuarded(t, { redis: { connection: redis.url } })
+  const { open } = await startGuarded(t, { redis: { connection: redis.url, timeout: 60_000 } })
   for (let round = 0; round < 3; round++) {
     for (let attempt = 0; attempt < 9; attempt++) await open().login('admin', 'wrong')
     assert.equal((await open().login('admin', 'secret')).location?.includes('error'), false)
