@@ -30,7 +30,7 @@ const folders: Readonly<
     { 'package.json': packageJson(express), 'package-lock.json': '{}', 'app.js': '' },
     'Node (Express) with npm',
     { web: 'node app.js' },
-    { manager: 'npm', lockFile: 'package-lock.json', hasBuild: false },
+    { manager: 'npm', lockFile: 'package-lock.json', build: undefined },
   ],
   'Express with pnpm, of an editor of Windows': [
     { 'package.json': `\ufeff${packageJson(express)}`, 'pnpm-lock.yaml': '' },
@@ -79,7 +79,7 @@ const folders: Readonly<
     },
     'Node (Next.js) with npm',
     { web: 'next start' },
-    { hasBuild: true, version: { range: '>=20', place: 'engines.node' }, lockFile: undefined },
+    { build: 'build', version: { range: '>=20', place: 'engines.node' }, lockFile: undefined },
   ],
   'a start with variables': [
     {
@@ -101,7 +101,7 @@ const folders: Readonly<
     },
     'Node',
     { web: 'node lib/index.js' },
-    { version: { range: 'v22', place: '.nvmrc' } },
+    { version: { range: '22', place: '.nvmrc' } },
   ],
   'Vite and React': [
     {
@@ -142,6 +142,53 @@ const folders: Readonly<
     'Node (Astro) with npm',
     { web: undefined },
     { pages: 'dist' },
+  ],
+  'SvelteKit with its server': [
+    {
+      'package.json': packageJson({
+        scripts: { build: 'vite build' },
+        devDependencies: { '@sveltejs/kit': '2', '@sveltejs/adapter-node': '5', vite: '6' },
+      }),
+      '.nvmrc': '# use 18\r\nlts/jod\r\n',
+    },
+    'Node (SvelteKit) with npm',
+    { web: 'node build' },
+    { pages: undefined, version: { range: '22', place: '.nvmrc' } },
+  ],
+  'a start for development beside one of what is built': [
+    {
+      'package.json': packageJson({
+        scripts: { start: 'nest start', 'start:prod': 'node dist/main', 'heroku-postbuild': 'x' },
+        volta: { node: '22.3.0' },
+      }),
+    },
+    'Node',
+    { web: 'node dist/main' },
+    { build: 'heroku-postbuild', version: { range: '^22.3.0', place: 'volta.node' } },
+  ],
+  'a start by a package for development': [
+    {
+      'package.json': packageJson({
+        scripts: { start: 'cross-env A=1 node a.js' },
+        devDependencies: { 'cross-env': '7' },
+      }),
+    },
+    'Node with npm',
+    { web: 'cross-env A=1 node a.js' },
+    { developmentPackages: 'run' },
+  ],
+  Angular: [
+    {
+      'package.json': packageJson({
+        scripts: { start: 'ng serve', build: 'ng build' },
+        devDependencies: { '@angular/cli': '20' },
+      }),
+      'angular.json':
+        '{"projects":{"shop":{"architect":{"build":{"builder":"@angular/build:application"}}}}}',
+    },
+    'Node with npm',
+    { web: undefined },
+    { pages: 'dist/shop/browser' },
   ],
   'app-scenario 77: Flask with requirements': [
     {
@@ -320,6 +367,14 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
     { 'package.json': packageJson({ main: 'lib.js' }) },
     /no script "start", and there is no lib.js, no server.js, no index.js/,
     /"start": "node server.js"/,
+  ],
+  'workspaces without a start of their own': [
+    {
+      ...{ 'package.json': '{}', 'pnpm-workspace.yaml': 'packages: [web]\n' },
+      'apps/web/package.json': packageJson({ scripts: { start: 'next start' } }),
+    },
+    /no script "start"/,
+    /"web: npm --prefix apps\/web start"/,
   ],
   'app-scenario 78: Flask without gunicorn': [
     { 'requirements.txt': 'flask\n', 'app.py': flask },

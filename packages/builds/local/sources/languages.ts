@@ -92,7 +92,7 @@ export function step(
 // --- Node -------------------------------------------------------------------
 
 function planNode(language: NodeLanguage): LanguageBuild {
-  const { manager, version, hasBuild, hasPackages, pages } = language
+  const { manager, version, build: script, hasPackages, pages } = language
   const node = step('Node', {
     kind: 'tool',
     programs: ['node'],
@@ -102,10 +102,11 @@ function planNode(language: NodeLanguage): LanguageBuild {
     advice: 'Install it (https://nodejs.org/en/download), or correct the version.',
   })
   const packages = hasPackages ? installSteps(language) : undefined
-  const build = hasBuild
-    ? [step('Build', [manager, 'run', 'build'], { NODE_ENV: 'production' })]
-    : []
-  const prune = hasBuild && pages === undefined ? (packages?.prune ?? []) : []
+  const build =
+    script === undefined
+      ? []
+      : [step('Build', [manager, 'run', script], { NODE_ENV: 'production' })]
+  const prune = script !== undefined && pages === undefined ? (packages?.prune ?? []) : []
   const steps = [node, ...(packages?.install ?? []), ...build, ...prune]
   if (pages !== undefined) {
     const site = planSite(pages)
@@ -123,13 +124,14 @@ function installSteps({
   manager,
   lockFile,
   isBerry,
-  hasBuild,
+  build,
   installsMore,
-  hasDevelopmentPackages,
+  developmentPackages,
 }: NodeLanguage): { install: BuildStep[]; prune: BuildStep[] } {
   const isLocked = lockFile !== undefined
   const commands = commandsOf(manager, { isLocked, isBerry })
-  const command = hasBuild ? commands.all : commands.production
+  const isPruned = developmentPackages === 'build'
+  const command = build !== undefined || !isPruned ? commands.all : commands.production
   const keyFiles = [
     ...['package.json', ...(isLocked ? [lockFile] : [])],
     ...['.npmrc', '.yarnrc', '.yarnrc.yml', 'pnpm-workspace.yaml'],
@@ -157,7 +159,7 @@ function installSteps({
   return {
     install: [...tool, step('Packages', action(command), environment)],
     prune:
-      hasDevelopmentPackages && commands.prune !== undefined
+      isPruned && commands.prune !== undefined
         ? [step('Packages of production', action(commands.prune), environment)]
         : [],
   }

@@ -35,10 +35,12 @@ export interface NodeLanguage {
   /** Yarn from version 2 on. */
   readonly isBerry: boolean
   readonly hasPackages: boolean
-  readonly hasDevelopmentPackages: boolean
+  /** Whether they are needed by the build alone, or by what runs, too. */
+  readonly developmentPackages: 'none' | 'build' | 'run'
   /** Workspaces or scripts of the app are part of the installation. */
   readonly installsMore: boolean
-  readonly hasBuild: boolean
+  /** Script that builds. */
+  readonly build: 'build' | 'heroku-postbuild' | undefined
   readonly version: VersionDemand | undefined
   /** Folder that the build fills with pages, for a site without a server. */
   readonly pages: string | undefined
