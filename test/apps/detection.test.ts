@@ -255,6 +255,23 @@ const folders: Readonly<
     'Python (FastAPI) with pip',
     { web: 'uvicorn app.main:app --host $HOST --port $PORT' },
   ],
+  'FastAPI by a function, in src, with settings of tools': [
+    {
+      ...{ 'pyproject.toml': '[tool.black]\n', 'src/shop/main.py': 'app = build_app()\n' },
+      ...{ 'requirements.txt': 'fastapi\nhypercorn\n', 'runtime.txt': 'python-3.12.4' },
+    },
+    'Python (FastAPI) with pip',
+    { web: 'env PYTHONPATH=src hypercorn shop.main:app --bind $HOST:$PORT' },
+    { packages: 'requirements.txt', version: { range: '3.12', place: 'runtime.txt' } },
+  ],
+  Streamlit: [
+    { 'requirements/prod.txt': 'streamlit\n', 'app.py': 'import streamlit as st\n' },
+    'Python (Streamlit) with pip',
+    {
+      web: 'streamlit run app.py --server.headless true --server.address $HOST --server.port $PORT',
+    },
+    { packages: 'requirements/prod.txt' },
+  ],
   Starlette: [
     {
       'requirements.txt': 'starlette\nuvicorn\n',
@@ -380,6 +397,11 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
     { 'requirements.txt': 'flask\n', 'app.py': flask },
     /has no server for production/,
     /Add gunicorn to requirements.txt: a line "gunicorn"/,
+  ],
+  'requirements of PowerShell': [
+    { 'requirements.txt': '\ufffd\ufffdf\0' },
+    /requirements\.txt is written in UTF-16/,
+    /UTF-8/,
   ],
   'FastAPI without uvicorn': [
     {

@@ -296,10 +296,10 @@ function pythonInstall({ packages, requirements }: PythonLanguage): string {
       return requirements === undefined || requirements.length === 0
         ? create
         : `${create}; ${pip} ${requirements.map(shellWord).join(' ')}`
-    case 'requirements.txt':
-      return `${create}; ${pip} -r requirements.txt`
-    default:
+    case undefined:
       return create
+    default:
+      return `${create}; ${pip} -r ${packages}`
   }
 }
 

@@ -16,8 +16,16 @@ import { detectPython, isPython } from './python.ts'
 
 /** @param folder That of the app, `build.from`. @throws {DetectionError} for what is to be changed in the folder */
 export async function detect(given: AppFolder, wishes: BuildWishes = {}): Promise<DetectedApp> {
-  // Editors of Windows write a byte order mark.
-  const read = async (path: string) => (await given.read(path))?.replace(/^\ufeff/, '')
+  const read = async (path: string) => {
+    const text = await given.read(path)
+    if (text?.startsWith('\ufffd\ufffd'))
+      throw new DetectionError(
+        `${path} is written in UTF-16, as PowerShell does.`,
+        'Save it in UTF-8.',
+      )
+    // Editors of Windows write a byte order mark.
+    return text?.replace(/^\ufeff/, '')
+  }
   const folder = { paths: given.paths, read }
   const { kind = 'auto' } = wishes
   const { paths } = folder

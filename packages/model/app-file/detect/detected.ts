@@ -49,7 +49,12 @@ export interface NodeLanguage {
 export interface PythonLanguage {
   readonly kind: 'python'
   /** File that says which packages are installed; undefined: none are. */
-  readonly packages: 'uv.lock' | 'poetry.lock' | 'pyproject.toml' | 'requirements.txt' | undefined
+  readonly packages:
+    | 'uv.lock'
+    | 'poetry.lock'
+    | 'pyproject.toml'
+    | `requirements${'' | '/production' | '/prod'}.txt`
+    | undefined
   /** Requirements in pyproject.toml, where the project itself is no package. */
   readonly requirements: readonly string[] | undefined
   /** Django has a folder that its static files are collected in. */
