@@ -304,6 +304,16 @@ const folders: Readonly<
     { web: './bin/server' },
     { target: './cmd/server' },
   ],
+  'Go in a folder of its own, with tools beside it': [
+    {
+      ...{ 'go.mod': 'module x\n', 'server/main.go': goMain, 'tools/a.go': goMain },
+      'gen.go': '//go:build ignore\n\npackage main\n',
+      'package.json': packageJson(vite),
+    },
+    'Go',
+    { web: './bin/server' },
+    { target: './server' },
+  ],
   'static pages': [
     { 'index.html': '', 'style.css': '' },
     'Static pages',
@@ -355,6 +365,11 @@ const folders: Readonly<
     { 'app.jar': '' },
     'Java',
     { web: 'java -Dserver.port=$PORT -jar app.jar' },
+  ],
+  'Rust in src/bin': [
+    { 'Cargo.toml': '[package]\nname = "shop"\n', 'Cargo.lock': '', 'src/bin/server.rs': '' },
+    'Rust',
+    { web: './bin/server' },
   ],
   'app-scenario 84: Rust': [
     { 'Cargo.toml': '[package]\nname = "hello-axum"\n', 'Cargo.lock': '', 'src/main.rs': '' },
@@ -432,6 +447,32 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
     { 'deno.json': '{}', 'main.ts': '' },
     /Deno \(deno.json\)/,
     /FROM denoland/,
+  ],
+  'several programs of Rust': [
+    { 'Cargo.toml': '[workspace]\nmembers = ["crates/api"]\n' },
+    /names no package/,
+    /--bin api .*command: \.\/bin\/api/,
+  ],
+  'pages that show sources': [
+    { 'index.html': '', 'index.php': '' },
+    /PHP \(index.php\)/,
+    /FROM php/,
+  ],
+  'pages of Jekyll': [{ 'index.html': '---', '_config.yml': '' }, /Jekyll/, /FROM ruby/],
+  'a start by Bun': [
+    { 'package.json': packageJson({ scripts: { start: 'bun src/index.ts' } }) },
+    /Bun \(script "start"\)/,
+    /FROM oven/,
+  ],
+  'apps in folders': [
+    { 'client/package.json': '{}', 'server/package.json': '{}', 'server/lib/package.json': '{}' },
+    /Nothing in the folder/,
+    /run "fairlead init" in client or server\.$/,
+  ],
+  'manifests of Kubernetes': [
+    { 'k8s/web.yaml': 'kind: Service\napiVersion: v1\n' },
+    /k8s\/web\.yaml is for Kubernetes/,
+    /by a pipeline/,
   ],
   Bun: [
     { 'bun.lock': '', 'package.json': packageJson(express) },

@@ -12,6 +12,7 @@ import {
   type NodeManager,
   type VersionDemand,
 } from './detected.ts'
+import { notBuilt } from './others.ts'
 import { pinnedVersion, withoutPatch } from './pinned-version.ts'
 import { inShell } from './shell.ts'
 
@@ -125,6 +126,8 @@ export async function detectNode(
     ? (server ?? (await commandOf(folder, manifest, { started, hasWorkspaces })))
     : undefined
   const run = scripts[started ?? 'start'] ?? ''
+  if (command !== undefined && /^(?:env \S+=\S* )*bunx? /.test(command))
+    throw notBuilt('Bun', `script "${started}"`, folder)
   return {
     language: {
       kind: 'node',
@@ -171,6 +174,11 @@ function findStart(scripts: Package['scripts']): string | undefined {
 function runsDevelopment(line: string, { dependencies, devDependencies }: Package): boolean {
   const names = line.split(/[\s;&|]+/).map((word) => programs[word] ?? word.split('/')[0] ?? '')
   return names.some((name) => devDependencies.includes(name) && !dependencies.includes(name))
+}
+
+/** @param text Of package.json */
+export function startsBuilt(text: string): boolean {
+  return findStart(parsePackage(text).scripts) !== undefined
 }
 
 function parsePackage(text: string): Package {
