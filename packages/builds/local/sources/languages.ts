@@ -339,7 +339,8 @@ function planRust({ program, binary }: LanguageOf<'rust'>): LanguageBuild {
         programs: ['cargo'],
         title: 'Cargo',
         versionArguments: ['--version'],
-        advice: 'Install it (https://rustup.rs, or "apt install cargo" on Debian).',
+        advice:
+          'Install it ("apt install cargo" on Debian), or, with rustup, set RUSTUP_HOME in the variables of the account, and name its folder in builds.local.readable.',
       }),
       step('Build', ['cargo', 'build', '--release', '--locked']),
       step('Program', ['sh', '-e', '-c', move]),
