@@ -11,7 +11,7 @@ interface FirstAppFile {
 }
 
 export function formatAppFile({ name, host, detected, schema }: FirstAppFile): string {
-  const { because, title, release, language } = detected
+  const { because, title, release, language, databases } = detected
   const lines = [
     ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`]),
     `# Found: ${title}${because.length === 0 ? '' : ` (${because.join(', ')})`}. Deploy it with: fairlead deploy`,
@@ -26,6 +26,9 @@ export function formatAppFile({ name, host, detected, schema }: FirstAppFile): s
           '# release: COMMAND                  # runs once with the new version, before it gets requests',
         ]
       : [stringify({ release }, { lineWidth: 0 }).trim()]),
+    ...(databases.length === 0
+      ? []
+      : [`# attach: { ${databases.map((type) => `${names[type]}: ${type}`).join(', ')} }`]),
     '# env: { LOG_LEVEL: info }',
     '# secrets: [SESSION_KEY]              # values by: fairlead secret set SESSION_KEY',
     '# environments:                       # the first is the target of deploy',
@@ -33,6 +36,11 @@ export function formatAppFile({ name, host, detected, schema }: FirstAppFile): s
     '#   production: {}',
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** Names of databases, by type. */
+const names: Readonly<Record<DetectedApp['databases'][number], string>> = {
+  ...{ postgresql: 'db', mariadb: 'mysql', redis: 'cache', valkey: 'cache' },
 }
 
 /** Names the chosen one of several Go programs; each build detects the rest again. */

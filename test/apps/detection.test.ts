@@ -490,6 +490,11 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
     /Line 1 of Procfile/,
     /web: node server.js/,
   ],
+  'a Procfile with a name twice': [
+    { Procfile: 'a_b: x\na-b: y\n' },
+    /Line 2 of Procfile names "a-b", which a line before has/,
+    /another name/,
+  ],
   'no Dockerfile': [
     { 'index.html': '' },
     /no Dockerfile, which "build: dockerfile"/,

@@ -77,12 +77,18 @@ test('without a terminal, what was found answers', async (t) => {
 test('a Procfile becomes services', async (t) => {
   const folder = makeFolder(t, {
     ...flask,
+    'requirements.txt': 'flask\npsycopg\n',
+    'compose.yaml': 'services: {}',
     Procfile: 'web: gunicorn app:app\nworker: python w.py\nrelease: python m.py\n',
   })
 
-  assert.equal((await runIn(folder, 'init')).code, 0)
+  const { code, stderr } = await runIn(folder, 'init')
 
-  const { file } = readAppFile(readFileSync(join(folder, '.fairlead/app.yml'), 'utf8'))
+  assert.equal(code, 0)
+  assert.match(stderr, /^compose\.yaml is not read: .*"attach"[\s\S]*packages use postgresql/m)
+  const text = readFileSync(join(folder, '.fairlead/app.yml'), 'utf8')
+  assert.match(text, /^# attach: \{ db: postgresql \}$/m)
+  const { file } = readAppFile(text)
   assert.equal(file?.services['worker']?.command, 'python w.py')
   assert.deepEqual(file?.release, { command: 'python m.py' })
 })

@@ -49,8 +49,19 @@ export const init = defineCommand({
       context.output.note(
         '.env is never sent. Set what the app needs of it: fairlead secret set NAME, or "env" in the file.',
       )
+    const { findUnread } = await import('@fairlead/model/app-file/detect/others.ts')
+    for (const sentence of findUnread(folder, detected)) context.output.note(sentence)
+    if (detected.databases.length > 0)
+      context.output.note(
+        `Its packages use ${detected.databases.join(' and ')}: "attach" in the file runs one for it; the address of yours is a secret: fairlead secret set NAME.`,
+      )
+    const hasWeb = detected.services.some(({ isWeb }) => isWeb)
+    if (!hasWeb)
+      context.output.note(
+        'No program of the Procfile is named web, so none gets requests: name one web, or give it "hosts" in the file.',
+      )
     const name = await askName(context, folder, flags)
-    const host = await askHost(context, name, flags)
+    const host = hasWeb ? await askHost(context, name, flags) : `${name}.localhost`
     const { formatAppFile } = await import('../app-file-text.ts')
     const text = formatAppFile({ name, host, detected, schema: schemaAddress(context) })
     await checkText(text)

@@ -237,9 +237,37 @@ export function notBuilt(
 
 const undecided = { image: 'debian:stable-slim', lines: ['RUN make', 'CMD ["./app"]'] }
 
-/** What other tools deploy by. */
-const foreign =
-  /^(?:(?:docker-)?compose\.ya?ml|fly\.toml|render\.yaml|heroku\.yml|config\/deploy\.yml)$/
+/** What other tools deploy by, with where it belongs. */
+const foreign: readonly (readonly [RegExp, string])[] = [
+  [
+    /^(?:docker-)?compose\.ya?ml$/,
+    'write its databases as "attach", its other programs as "services"',
+  ],
+  [
+    /^Procfile$/,
+    'write its programs as "services" and its release as "release", or build: procfile',
+  ],
+  [
+    /^package\.json$/,
+    'its scripts do not run; write what builds its pages, and the rest, as build: { steps: [...] }',
+  ],
+  [
+    /^(?:fly\.toml|render\.yaml|railway\.(?:json|toml)|nixpacks\.toml|heroku\.yml|config\/deploy\.yml|\.do\/app\.yaml|ecosystem\.config\.c?js)$/,
+    'write what it says of commands, ports, health checks and variables',
+  ],
+  [/^crontab$/, 'write its lines as "services" with a "schedule"'],
+]
+
+/** A sentence for each file that says how the app is deployed, and is not read. */
+export function findUnread({ paths }: AppFolder, { because, language }: DetectedApp): string[] {
+  return foreign.flatMap(([pattern, advice]) =>
+    [...paths]
+      .filter((path) => pattern.test(path) && !because.includes(path))
+      .filter((path) => path !== 'package.json' || !['container', 'node'].includes(language.kind))
+      .map((path) => `${path} is not read: ${advice} in .fairlead/app.yml.`),
+  )
+}
+
 /** A folder below with an app of its own. */
 const below =
   /^((?:[^/]+\/)?[^/]+)\/(?:package\.json|manage\.py|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?|Gemfile|composer\.json|mix\.exs|[^/]+\.csproj|(?:Docker|Container)file)$/
@@ -247,7 +275,7 @@ const ofKubernetes = /(?:^|\/)(?:kustomization\.ya?ml|Chart\.yaml|skaffold\.yaml
 const maxManifests = 20
 
 export async function nothingFound({ paths, read }: AppFolder): Promise<DetectionError> {
-  const unread = [...paths].filter((path) => foreign.test(path))
+  const unread = [...paths].filter((path) => foreign.some(([pattern]) => pattern.test(path)))
   const not = unread.length === 0 ? '' : `; Fairlead does not read ${unread.join(' and ')}`
   const message = `Nothing in the folder says how it is built${not}.`
   const found = new Set([...paths].flatMap((path) => below.exec(path)?.[1] ?? []))
