@@ -353,12 +353,12 @@ const folders: Readonly<
   ],
   Dockerfile: [
     {
-      Dockerfile: 'FROM node:22\nEXPOSE 3000/tcp\nCMD ["node", "."]\n',
+      Dockerfile: 'FROM node:22\nEXPOSE 3000/tcp 443\nCMD ["node", "."]\n',
       'package.json': packageJson(express),
     },
     'Container image',
     { web: undefined },
-    { file: 'Dockerfile' },
+    { file: 'Dockerfile', ports: ['3000'] },
   ],
   Containerfile: [{ Containerfile: 'FROM scratch\n' }, 'Container image', { web: undefined }],
   'app-scenario 84: a jar': [

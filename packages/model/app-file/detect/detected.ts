@@ -63,7 +63,8 @@ export interface PythonLanguage {
 }
 
 export type Language =
-  | { readonly kind: 'container'; readonly file: string }
+  /** With the ports that it exposes, but that of HTTPS. */
+  | { readonly kind: 'container'; readonly file: string; readonly ports: readonly string[] }
   | NodeLanguage
   | PythonLanguage
   | {

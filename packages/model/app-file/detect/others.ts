@@ -85,17 +85,19 @@ function exposedPorts(dockerfile: string): readonly string[] {
   return ports.filter((each) => !each.toLowerCase().endsWith('/udp'))
 }
 
-/** The only port that it exposes is the one of the app. */
+/** The only port that it exposes, besides that of HTTPS, is the one of the app. */
 export async function detectContainer(folder: AppFolder, file: string): Promise<DetectedApp> {
   const exposed = exposedPorts((await folder.read(file)) ?? '')
-  const [port, ...others] = new Set(exposed.map((each) => /^(\d{1,5})(?:\/tcp)?$/.exec(each)?.[1]))
+  const found = exposed.map((each) => /^(\d{1,5})(?:\/tcp)?$/.exec(each)?.[1])
+  const ports = [...new Set(found)].filter((each) => each !== '443')
+  const [port] = ports
   return {
     ...nothing,
-    language: { kind: 'container', file },
+    language: { kind: 'container', file, ports: ports.flatMap((each) => each ?? []) },
     title: 'Container image',
     because: [file],
     services: [{ name: 'web', command: undefined, isWeb: true }],
-    port: port === undefined || others.length > 0 ? undefined : Number(port),
+    port: port === undefined || ports.length > 1 ? undefined : Number(port),
   }
 }
 
@@ -225,7 +227,10 @@ export function notBuilt(
   where: string,
   { paths }: Pick<AppFolder, 'paths'>,
 ): DetectionError {
-  const [pattern, found] = undetected.find(([, each]) => each.title === title) ?? [/$/, undecided]
+  const [pattern, found] = undetected.find(([, each]) => each.title === title) ?? [
+    /$/,
+    unknownLanguage,
+  ]
   const name = pattern.exec(where)?.[1] ?? 'app'
   const lines = found.lines.map((line) => line.replace('$1', name))
   return notDetected(
@@ -235,7 +240,7 @@ export function notBuilt(
   )
 }
 
-const undecided = { image: 'debian:stable-slim', lines: ['RUN make', 'CMD ["./app"]'] }
+const unknownLanguage = { image: 'debian:stable-slim', lines: ['RUN make', 'CMD ["./app"]'] }
 
 /** What other tools deploy by, with where it belongs. */
 const foreign: readonly (readonly [RegExp, string])[] = [
@@ -258,14 +263,22 @@ const foreign: readonly (readonly [RegExp, string])[] = [
   [/^crontab$/, 'write its lines as "services" with a "schedule"'],
 ]
 
-/** A sentence for each file that says how the app is deployed, and is not read. */
+/** A sentence for each file that says how the app is deployed, and is not read, and for what is undecided. */
 export function findUnread({ paths }: AppFolder, { because, language }: DetectedApp): string[] {
-  return foreign.flatMap(([pattern, advice]) =>
+  const ports = language.kind === 'container' ? language.ports : []
+  const undecided =
+    ports.length < 2
+      ? []
+      : [
+          `It exposes the ports ${ports.join(' and ')}: write that of its pages as "port" of web in .fairlead/app.yml; else its program has to listen on 8080.`,
+        ]
+  const unread = foreign.flatMap(([pattern, advice]) =>
     [...paths]
       .filter((path) => pattern.test(path) && !because.includes(path))
       .filter((path) => path !== 'package.json' || !['container', 'node'].includes(language.kind))
       .map((path) => `${path} is not read: ${advice} in .fairlead/app.yml.`),
   )
+  return [...undecided, ...unread]
 }
 
 /** A folder below with an app of its own. */
@@ -295,7 +308,7 @@ export async function nothingFound({ paths, read }: AppFolder): Promise<Detectio
       'Deploy manifests, Kustomize and Helm by a pipeline: docs/guides/deploy-to-kubernetes.md shows how. Or add a Dockerfile, for an app file.',
     )
   }
-  return notDetected(message, undecided, paths)
+  return notDetected(message, unknownLanguage, paths)
 }
 
 function isManifest(text: string): boolean {
