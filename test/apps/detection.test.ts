@@ -408,6 +408,11 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
     /no script "start"/,
     /"web: npm --prefix apps\/web start"/,
   ],
+  'a folder of a repository with workspaces': [
+    { 'package.json': packageJson({ dependencies: { ui: 'workspace:*' } }) },
+    /package ui is a workspace of a folder above/,
+    /at its root/,
+  ],
   'app-scenario 78: Flask without gunicorn': [
     { 'requirements.txt': 'flask\n', 'app.py': flask },
     /has no server for production/,
@@ -465,7 +470,14 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
     /FROM oven/,
   ],
   'apps in folders': [
-    { 'client/package.json': '{}', 'server/package.json': '{}', 'server/lib/package.json': '{}' },
+    {
+      ...{
+        'client/package.json': '{}',
+        'server/package.json': '{}',
+        'server/lib/package.json': '{}',
+      },
+      '.devcontainer/Dockerfile': '',
+    },
     /Nothing in the folder/,
     /run "fairlead init" in client or server\.$/,
   ],

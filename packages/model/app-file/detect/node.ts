@@ -93,7 +93,8 @@ export async function detectNode(
   folder: AppFolder,
   { node, startIsKnown = false }: BuildWishes,
 ): Promise<DetectedApp> {
-  const manifest = parsePackage((await folder.read('package.json')) ?? '')
+  const text = (await folder.read('package.json')) ?? ''
+  const manifest = parsePackage(text)
   const { scripts } = manifest
   const packages = [
     ...manifest.dependencies,
@@ -104,6 +105,12 @@ export async function detectNode(
   const manager = findManager(folder, manifest)
   const pnpmSettings = (await folder.read('pnpm-workspace.yaml')) ?? ''
   const hasWorkspaces = manifest.hasWorkspaces || /^packages:/m.test(pnpmSettings)
+  const above = hasWorkspaces ? undefined : /"([^"]+)"\s*:\s*"workspace:/.exec(text)?.[1]
+  if (above !== undefined)
+    throw new DetectionError(
+      `Its package ${above} is a workspace of a folder above.`,
+      'Deploy the whole repository: begin with "fairlead init" at its root, without build.from, and name the programs in a Procfile there.',
+    )
   const hasPackages = packages.length > 0 || hasWorkspaces
   const lockFile = folder.paths.has(lockFiles[manager]) ? lockFiles[manager] : undefined
   const version = await versionOf(folder, manifest, node)

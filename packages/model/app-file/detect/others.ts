@@ -283,7 +283,7 @@ export function findUnread({ paths }: AppFolder, { because, language }: Detected
 
 /** A folder below with an app of its own. */
 const below =
-  /^((?:[^/]+\/)?[^/]+)\/(?:package\.json|manage\.py|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?|Gemfile|composer\.json|mix\.exs|[^/]+\.csproj|(?:Docker|Container)file)$/
+  /^((?:[^./][^/]*\/)?[^./][^/]*)\/(?:package\.json|manage\.py|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?|Gemfile|composer\.json|mix\.exs|[^/]+\.csproj|(?:Docker|Container)file)$/
 const ofKubernetes = /(?:^|\/)(?:kustomization\.ya?ml|Chart\.yaml|skaffold\.yaml)$/
 const maxManifests = 20
 
@@ -316,7 +316,9 @@ function isManifest(text: string): boolean {
 }
 
 function findDockerfile(paths: ReadonlySet<string>): string | undefined {
-  return [...paths].find((path) => /(?:^|\/)(?:Docker|Container)file(?:\.[\w-]+)?$/.test(path))
+  return [...paths].find((path) =>
+    /^(?!\.)(?:.*\/)?(?:Docker|Container)file(?:\.[\w-]+)?$/.test(path),
+  )
 }
 
 function notDetected(
