@@ -83,10 +83,12 @@ const folders: Readonly<
   ],
   'a start with variables': [
     {
-      'package.json': packageJson({ scripts: { start: 'NODE_ENV=production node dist/main.js' } }),
+      'package.json': packageJson({
+        scripts: { start: 'NODE_ENV=production PORT=${PORT:-3000} node dist/main.js' },
+      }),
     },
     'Node',
-    { web: 'env NODE_ENV=production node dist/main.js' },
+    { web: 'env NODE_ENV=production PORT=${PORT:-3000} node dist/main.js' },
   ],
   'a start of several commands': [
     { 'package.json': packageJson({ scripts: { start: 'node migrate.js && node server.js' } }) },

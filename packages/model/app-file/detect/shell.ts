@@ -1,7 +1,7 @@
 /** Command lines for `sh -c "exec ..."`. */
 import { shellWord } from '@fairlead/base/names/shell-word.ts'
 
-const assignments = /^(?:[A-Za-z_]\w*=(?:"[^"$`\\]*"|'[^']*'|[^\s"'$`\\;&|<>()]*)\s+)+/
+const assignments = /^(?:[A-Za-z_]\w*=(?:"(?:[^"$`\\]|\$(?!\())*"|'[^']*'|[^\s"'`\\;&|<>()]*)\s+)+/
 
 /** The line so that `exec` can take it; undefined where it is several commands. */
 export function inShell(line: string): string | undefined {
