@@ -6,11 +6,13 @@ interface FirstAppFile {
   readonly name: string
   readonly host: string
   readonly detected: DetectedApp
+  /** That the app may need. */
+  readonly variables: readonly string[]
   /** Address of the JSON schema, for editors. */
   readonly schema: string | undefined
 }
 
-export function formatAppFile({ name, host, detected, schema }: FirstAppFile): string {
+export function formatAppFile({ name, host, detected, variables, schema }: FirstAppFile): string {
   const { because, title, release, language, databases } = detected
   const lines = [
     ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`]),
@@ -30,7 +32,7 @@ export function formatAppFile({ name, host, detected, schema }: FirstAppFile): s
       ? []
       : [`# attach: { ${databases.map((type) => `${names[type]}: ${type}`).join(', ')} }`]),
     '# env: { LOG_LEVEL: info }',
-    '# secrets: [SESSION_KEY]              # values by: fairlead secret set SESSION_KEY',
+    `# secrets: [${variables.join(', ') || 'SESSION_KEY'}]              # values by: fairlead secret set ${variables[0] ?? 'SESSION_KEY'}`,
     '# environments:                       # the first is the target of deploy',
     `#   staging: { hosts: [staging.${host}] }`,
     '#   production: {}',

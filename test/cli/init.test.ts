@@ -79,6 +79,7 @@ test('a Procfile becomes services', async (t) => {
     ...flask,
     'requirements.txt': 'flask\npsycopg\n',
     'compose.yaml': 'services: {}',
+    '.env': '# local\r\nexport API_KEY="x=1"\r\nPORT=1\r\nMODE=a\r\n',
     Procfile: 'web: gunicorn app:app\nworker: python w.py\nrelease: python m.py\n',
   })
 
@@ -87,6 +88,7 @@ test('a Procfile becomes services', async (t) => {
   assert.equal(code, 0)
   assert.match(stderr, /^compose\.yaml is not read: .*"attach"[\s\S]*packages use postgresql/m)
   const text = readFileSync(join(folder, '.fairlead/app.yml'), 'utf8')
+  assert.match(text, /^# secrets: \[API_KEY, MODE\]/m)
   assert.match(text, /^# attach: \{ db: postgresql \}$/m)
   const { file } = readAppFile(text)
   assert.equal(file?.services['worker']?.command, 'python w.py')
