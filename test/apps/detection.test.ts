@@ -247,7 +247,16 @@ const folders: Readonly<
     },
     'Python (Django) with pip',
     { web: 'gunicorn mysite.wsgi --bind $HOST:$PORT' },
-    { collectsStatic: true },
+    { collectsStatic: 'manage.py' },
+  ],
+  'Django in a folder': [
+    {
+      ...{ 'requirements.txt': 'django\ngunicorn\n', 'src/manage.py': manage },
+      ...{ 'src/mysite/wsgi.py': '', 'src/mysite/settings.py': 'STATIC_ROOT = 1\n' },
+    },
+    'Python (Django) with pip',
+    { web: 'gunicorn mysite.wsgi --pythonpath src --bind $HOST:$PORT' },
+    { collectsStatic: 'src/manage.py' },
   ],
   'app-scenario 80: FastAPI in a folder': [
     {

@@ -236,16 +236,17 @@ function planPython(language: PythonLanguage, { paths }: AppFolder): LanguageBui
     isVirtualEnvironment: true,
   }
   const tool = kind === 'uv.lock' ? ['uv'] : kind === 'poetry.lock' ? ['poetry'] : []
-  const collects = collectsStatic
-    ? [
-        step(
-          'Static files',
-          [`${venv}/bin/python3`, 'manage.py', 'collectstatic', '--noinput'],
-          // Settings often ask for it, and collecting files needs none.
-          { SECRET_KEY: 'build', DJANGO_SECRET_KEY: 'build' },
-        ),
-      ]
-    : []
+  const collects =
+    collectsStatic !== undefined
+      ? [
+          step(
+            'Static files',
+            [`${venv}/bin/python3`, collectsStatic, 'collectstatic', '--noinput'],
+            // Settings often ask for it, and collecting files needs none.
+            { SECRET_KEY: 'build', DJANGO_SECRET_KEY: 'build' },
+          ),
+        ]
+      : []
   return {
     steps: [
       python,

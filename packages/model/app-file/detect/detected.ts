@@ -57,8 +57,8 @@ export interface PythonLanguage {
     | undefined
   /** Requirements in pyproject.toml, where the project itself is no package. */
   readonly requirements: readonly string[] | undefined
-  /** Django has a folder that its static files are collected in. */
-  readonly collectsStatic: boolean
+  /** Its manage.py, where Django has a folder that static files are collected in. */
+  readonly collectsStatic: string | undefined
   readonly version: VersionDemand | undefined
 }
 

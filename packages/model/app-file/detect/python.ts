@@ -46,6 +46,7 @@ export async function detectPython(
       ? await readRequirements(folder, file)
       : [...(project?.packages ?? []), ...(await frozenPackages(folder, file))],
   )
+  const manage = findManage(folder, packages)
   const { title, command } = startIsKnown
     ? { title: 'Python', command: undefined }
     : await findStart(folder, { packages, file })
@@ -53,17 +54,14 @@ export async function detectPython(
     kind: 'python',
     packages: file,
     requirements: file === 'pyproject.toml' ? project?.requirements : undefined,
-    collectsStatic: folder.paths.has('manage.py') && (await hasStaticRoot(folder)),
+    collectsStatic: (await hasStaticRoot(folder)) ? manage : undefined,
     version: await versionOf(folder, project, python),
   }
   const by = file === 'uv.lock' ? 'uv' : file === 'poetry.lock' ? 'Poetry' : 'pip'
   return {
     language,
     title: `${title} with ${by}`,
-    because: [
-      ...(folder.paths.has('manage.py') ? ['manage.py'] : []),
-      ...(file === undefined ? [] : [file]),
-    ],
+    because: [...(manage === undefined ? [] : [manage]), ...(file === undefined ? [] : [file])],
     services: [{ name: 'web', command, isWeb: true }],
     release: undefined,
     port: undefined,
@@ -112,32 +110,41 @@ interface Place {
   /** `app`, or a function that makes it. */
   readonly object: string
   readonly isFactory?: boolean
+  /** Folder that modules are imported from; empty or undefined: that of the app. */
+  readonly below?: string
 }
 
 /** A package below src/ is imported without it. */
-function serve(server: string, { module, object, isFactory = false }: Place): string {
-  const isBelow = /^src\.\w+\./.test(module)
-  const place = `${isBelow ? module.slice('src.'.length) : module}${object === '' ? '' : `:${object}`}`
+function serve(server: string, given: Place): string {
+  const { object, isFactory = false } = given
+  const below = given.below ?? (/^src\.\w+\./.test(given.module) ? 'src/' : '')
+  const isBelow = below !== ''
+  const from = below.slice(0, -1)
+  const module =
+    given.below === undefined && isBelow ? given.module.slice(below.length) : given.module
+  const place = `${module}${object === '' ? '' : `:${object}`}`
   const called = isFactory ? `'${place}()'` : place
   const factory = isFactory ? ' --factory' : ''
   switch (server) {
     case 'uvicorn':
-      return `uvicorn ${place}${factory}${isBelow ? ' --app-dir src' : ''} --host $HOST --port $PORT`
+      return `uvicorn ${place}${factory}${isBelow ? ` --app-dir ${from}` : ''} --host $HOST --port $PORT`
     case 'hypercorn':
-      return `${isBelow ? 'env PYTHONPATH=src ' : ''}hypercorn ${called} --bind $HOST:$PORT`
+      return `${isBelow ? `env PYTHONPATH=${from} ` : ''}hypercorn ${called} --bind $HOST:$PORT`
     case 'waitress':
-      return `${isBelow ? 'env PYTHONPATH=src ' : ''}waitress-serve --host $HOST --port $PORT${isFactory ? ' --call' : ''} ${place}`
+      return `${isBelow ? `env PYTHONPATH=${from} ` : ''}waitress-serve --host $HOST --port $PORT${isFactory ? ' --call' : ''} ${place}`
     default:
-      return `gunicorn ${called}${isBelow ? ' --pythonpath src' : ''} --bind $HOST:$PORT`
+      return `gunicorn ${called}${isBelow ? ` --pythonpath ${from}` : ''} --bind $HOST:$PORT`
   }
 }
 
 async function findStart(folder: AppFolder, { packages, file }: Packages): Promise<Start> {
-  if (folder.paths.has('manage.py')) {
-    const module = await djangoModule(folder)
+  const manage = findManage(folder, packages)
+  if (manage !== undefined) {
+    const below = manage.slice(0, -'manage.py'.length)
+    const module = await djangoModule(folder, below)
     const server = findServer(packages, file, { framework: 'Django', gateway: 'wsgi' })
     const object = server === 'waitress' ? 'application' : ''
-    return { title: 'Python (Django)', command: serve(server, { module, object }) }
+    return { title: 'Python (Django)', command: serve(server, { module, object, below }) }
   }
   const known = Object.entries(frameworks).find(([name]) => packages.has(name))
   if (known !== undefined) {
@@ -222,15 +229,26 @@ function findServer(
   )
 }
 
-async function djangoModule(folder: AppFolder): Promise<string> {
-  const text = (await folder.read('manage.py')) ?? ''
+/** That of the folder, or the only one of those in it. */
+function findManage({ paths }: AppFolder, packages: ReadonlySet<string>): string | undefined {
+  if (paths.has('manage.py')) return 'manage.py'
+  const found = [...paths].filter((path) => /^[\w-]+\/manage\.py$/.test(path))
+  return found.length === 1 && packages.has('django') ? found[0] : undefined
+}
+
+/** @param below Folder of manage.py, with `/` at its end, or empty */
+async function djangoModule(folder: AppFolder, below: string): Promise<string> {
+  const text = (await folder.read(`${below}manage.py`)) ?? ''
   const settings = /DJANGO_SETTINGS_MODULE['"]\s*,\s*['"]([\w.]+)['"]/.exec(text)?.[1]
   const folders = (settings ?? '').split('.')
   for (let length = folders.length - 1; length > 0; length--) {
     const found = folders.slice(0, length).join('/')
-    if (folder.paths.has(`${found}/wsgi.py`)) return `${found.replaceAll('/', '.')}.wsgi`
+    if (folder.paths.has(`${below}${found}/wsgi.py`)) return `${found.replaceAll('/', '.')}.wsgi`
   }
-  const [only] = [...folder.paths].filter((path) => /^[^/]+\/wsgi\.py$/.test(path))
+  const [only] = [...folder.paths]
+    .filter((path) => path.startsWith(below))
+    .map((path) => path.slice(below.length))
+    .filter((path) => /^[^/]+\/wsgi\.py$/.test(path))
   if (only !== undefined) return only.slice(0, -'.py'.length).replace('/', '.')
   throw new DetectionError(
     'manage.py is there, and no folder of the project has a wsgi.py.',
