@@ -99,7 +99,8 @@ function planNode(language: NodeLanguage): LanguageBuild {
     title: 'Node',
     versionArguments: ['--version'],
     wanted: version,
-    advice: 'Install it (https://nodejs.org/en/download), or correct the version.',
+    advice:
+      'Install it (https://nodejs.org/en/download), or accept another one by build: { node: VERSION } in .fairlead/app.yml.',
   })
   const packages = hasPackages ? installSteps(language) : undefined
   const build =
@@ -218,7 +219,8 @@ function planPython(language: PythonLanguage, { paths }: AppFolder): LanguageBui
     title: 'Python',
     versionArguments: ['--version'],
     wanted,
-    advice: 'Install it with "apt install python3 python3-venv" on Debian, or correct the version.',
+    advice:
+      'Install it with "apt install python3 python3-venv" on Debian, or accept another one by build: { python: VERSION } in .fairlead/app.yml.',
   })
   const action: SourceAction = {
     kind: 'install',

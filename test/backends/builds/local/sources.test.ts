@@ -262,7 +262,7 @@ func main() {
     [
       'app-scenario 85: Node',
       { ...node, 'package.json': '{"engines":{"node":">=99"},"main":"server.js"}' },
-      /wants Node >=99 \(engines\.node\), and this machine has \d+\.\d+/,
+      /wants Node >=99 \(engines\.node\), and this machine has \d+\.\d+.* build: \{ node: VERSION \}/,
     ],
     [
       'a Cargo that needs the home of a user',
