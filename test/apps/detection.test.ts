@@ -487,10 +487,10 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
         'server/package.json': '{}',
         'server/lib/package.json': '{}',
       },
-      '.devcontainer/Dockerfile': '',
+      ...{ '.devcontainer/Dockerfile': '', 'docs/index.html': '' },
     },
     /Nothing in the folder/,
-    /run "fairlead init" in client or server\.$/,
+    /run "fairlead init" in client or docs or server\.$/,
   ],
   'manifests of Kubernetes': [
     { 'k8s/web.yaml': 'kind: Service\napiVersion: v1\n' },

@@ -283,7 +283,7 @@ export function findUnread({ paths }: AppFolder, { because, language }: Detected
 
 /** A folder below with an app of its own. */
 const below =
-  /^((?:[^./][^/]*\/)?[^./][^/]*)\/(?:package\.json|manage\.py|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?|Gemfile|composer\.json|mix\.exs|[^/]+\.csproj|(?:Docker|Container)file)$/
+  /^((?:[^./][^/]*\/)?[^./][^/]*)\/(?:package\.json|manage\.py|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?|Gemfile|composer\.json|mix\.exs|[^/]+\.csproj|(?:Docker|Container)file)$|^(docs|dist|www|site|html)\/index\.html$/
 const ofKubernetes = /(?:^|\/)(?:kustomization\.ya?ml|Chart\.yaml|skaffold\.yaml)$/
 const maxManifests = 20
 
@@ -291,7 +291,12 @@ export async function nothingFound({ paths, read }: AppFolder): Promise<Detectio
   const unread = [...paths].filter((path) => foreign.some(([pattern]) => pattern.test(path)))
   const not = unread.length === 0 ? '' : `; Fairlead does not read ${unread.join(' and ')}`
   const message = `Nothing in the folder says how it is built${not}.`
-  const found = new Set([...paths].flatMap((path) => below.exec(path)?.[1] ?? []))
+  const found = new Set(
+    [...paths].flatMap((path) => {
+      const [, app, pages] = below.exec(path) ?? []
+      return app ?? pages ?? []
+    }),
+  )
   const folders = [...found].filter(
     (folder) => !found.has(folder.replace(/\/[^/]*$/, '')) || !folder.includes('/'),
   )
