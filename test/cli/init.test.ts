@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { openAppFolder } from '../../packages/cli/app-folder.ts'
 import { mergeEnvironment } from '../../packages/model/app-file/merge-environment.ts'
 import { readAppFile } from '../../packages/model/app-file/read-app-file.ts'
 import { runCli } from '../support/cli.ts'
@@ -72,6 +73,12 @@ test('without a terminal, what was found answers', async (t) => {
     ...{ application: 'myshop', host: 'myshop.localhost' },
     found: { title: 'Node (Express) with npm', because: ['package.json', 'package-lock.json'] },
   })
+})
+
+test('files of the folder come before those of others, of which some may be too many', (t) => {
+  const folder = makeFolder(t, { 'assets/a': '', ...express })
+
+  assert.equal([...openAppFolder(folder).paths].at(-1), 'assets/a')
 })
 
 test('a Procfile becomes services', async (t) => {
