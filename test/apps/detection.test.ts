@@ -84,7 +84,10 @@ const folders: Readonly<
   'a start with variables': [
     {
       'package.json': packageJson({
-        scripts: { start: 'NODE_ENV=production PORT=${PORT:-3000} node dist/main.js' },
+        scripts: {
+          start: 'NODE_ENV=production PORT=${PORT:-3000} node dist/main.js',
+          'start:prod': 'pm2 start dist/main.js',
+        },
       }),
     },
     'Node',

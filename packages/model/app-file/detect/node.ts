@@ -45,6 +45,8 @@ const builtServers: Readonly<Record<string, string>> = {
 /** Scripts "start" of templates, which begin a server for development. */
 const developmentStart =
   /^(?:(?:cross-env|env|npx|[A-Za-z_]\w*=\S*)\s+)*(?:(?:react-scripts|craco|docusaurus) start|vite(?: dev| serve| preview)?(?=$| -)|(?:astro|nuxt|next)(?: dev| preview|$)|ng serve|gatsby (?:develop|serve)|webpack(?: serve|-dev-server)|vue-cli-service serve|parcel|\S*eleventy .*--serve)(?:\s|$)/
+/** What a "start" runs that may be for development: another script says so. */
+const watches = /\b(?:nest start|nodemon|ts-node(?:-dev)?|babel-node|tsx)\b/
 /** Scripts that start what is built, beside a "start" for development. */
 const productionScript = /^(?:start:prod(?:uction)?|serve:ssr(?::.*)?)$/
 /** Scripts that build; the second is that of Heroku, which runs it instead. */
@@ -166,7 +168,6 @@ export async function detectNode(
 /** The script that starts what is built; undefined: there is none but one for development. */
 function findStart(scripts: Package['scripts']): string | undefined {
   const built = Object.keys(scripts).find((name) => productionScript.test(name))
-  if (built !== undefined) return built
   let line = scripts['start']
   for (let step = 0; line !== undefined && step < 5; step++) {
     const next: string | undefined =
@@ -174,7 +175,8 @@ function findStart(scripts: Package['scripts']): string | undefined {
     if (next === undefined) break
     line = next
   }
-  return line === undefined || developmentStart.test(line) ? undefined : 'start'
+  if (line === undefined || developmentStart.test(line)) return built
+  return built !== undefined && watches.test(line) ? built : 'start'
 }
 
 /** Whether the line runs a program of a package that is for development only. */
