@@ -98,6 +98,8 @@ const runtimeSlackMs = 10_000
 const longestTimerMs = 2_147_483_647
 
 /** Fields of the state that `observe` shows. */
+/** The port of a container accepts connections before its program has started, or failed to. */
+const containerSettleMs = 2_000
 const observedKeys = ['phase', 'reason', 'record', 'end'] as const
 
 export class ProgramInstance {
@@ -498,6 +500,11 @@ export class ProgramInstance {
     const target = this.#state.desired?.readiness
     const found =
       target === undefined ? ({ kind: 'healthy' } as const) : await probe(target, signal)
+    const { activity: before } = this.#state
+    const isForwarded = run.record.container !== undefined && target?.kind !== 'http'
+    const isFirst = before.kind === 'running' && before.readyAt === undefined
+    if (found.kind === 'healthy' && isForwarded && isFirst)
+      await sleep(containerSettleMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
     const result =
       target !== undefined && found.kind === 'healthy' && this.isDown

@@ -6,12 +6,14 @@ interface FirstAppFile {
   readonly name: string
   readonly host: string
   readonly detected: DetectedApp
+  /** That the app may need. */
+  readonly variables: readonly string[]
   /** Address of the JSON schema, for editors. */
   readonly schema: string | undefined
 }
 
-export function formatAppFile({ name, host, detected, schema }: FirstAppFile): string {
-  const { because, title, release, language } = detected
+export function formatAppFile({ name, host, detected, variables, schema }: FirstAppFile): string {
+  const { because, title, release, language, databases } = detected
   const lines = [
     ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`]),
     `# Found: ${title}${because.length === 0 ? '' : ` (${because.join(', ')})`}. Deploy it with: fairlead deploy`,
@@ -26,13 +28,21 @@ export function formatAppFile({ name, host, detected, schema }: FirstAppFile): s
           '# release: COMMAND                  # runs once with the new version, before it gets requests',
         ]
       : [stringify({ release }, { lineWidth: 0 }).trim()]),
+    ...(databases.length === 0
+      ? []
+      : [`# attach: { ${databases.map((type) => `${names[type]}: ${type}`).join(', ')} }`]),
     '# env: { LOG_LEVEL: info }',
-    '# secrets: [SESSION_KEY]              # values by: fairlead secret set SESSION_KEY',
+    `# secrets: [${variables.join(', ') || 'SESSION_KEY'}]              # values by: fairlead secret set ${variables[0] ?? 'SESSION_KEY'}`,
     '# environments:                       # the first is the target of deploy',
     `#   staging: { hosts: [staging.${host}] }`,
     '#   production: {}',
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** Names of databases, by type. */
+const names: Readonly<Record<DetectedApp['databases'][number], string>> = {
+  ...{ postgresql: 'db', mariadb: 'mysql', redis: 'cache', valkey: 'cache' },
 }
 
 /** Names the chosen one of several Go programs; each build detects the rest again. */

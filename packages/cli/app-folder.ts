@@ -32,7 +32,10 @@ export function openAppFolder(root: string): AppFolder {
 }
 
 function collect(root: string, below: string, paths: Set<string>): void {
-  for (const entry of readdirSync(join(root, below), { withFileTypes: true })) {
+  const entries = readdirSync(join(root, below), { withFileTypes: true })
+  // What says how an app is built is not behind the thousands of files of another folder.
+  const ordered = entries.toSorted((one, other) => Number(other.isFile()) - Number(one.isFile()))
+  for (const entry of ordered) {
     if (paths.size >= maxPaths) return
     const path = below === '' ? entry.name : `${below}/${entry.name}`
     if (entry.isFile()) paths.add(path)

@@ -70,6 +70,19 @@ const refused = {
     shop.replace('2,', '!!int 2,'),
     /:4:55: services.web.instances: the tag tag:yaml.org,2002:int is not allowed/,
   ],
+  'a merge of maps': ['a: {}\n<<: {}', /:2:1: <<: maps are not merged here; write the keys/],
+  'a port as a text': [
+    shop.replace('2,', '2, port: "80",'),
+    /port: it must be a port from 1 to 65535, or none; write for example 8080/,
+  ],
+  'a list as a text': [
+    shop.replace('build: auto', 'build: { steps: make }'),
+    /build\.steps: it must be a list, not text/,
+  ],
+  'keys of other tools': [
+    shop.replace('2,', '2, replicas: 1, environment: {},'),
+    /"replicas" is not a known key; write instances[\s\S]*"environment" .*; write env at the top/,
+  ],
   'an alias bomb': [aliasBomb, /it has more than 100 aliases/],
   'an alias of itself': ['a: &a { b: *a }', /deeper than 32 levels/],
   'a mebibyte': [`# ${'x'.repeat(1024 ** 2)}`, /262144 are the most/],

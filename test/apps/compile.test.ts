@@ -18,7 +18,7 @@ services:
   web:    { command: node server.js, instances: 2, health: /healthz, hosts: [shop.example, www.shop.example] }
   worker: { command: node worker.js }
   nightly: { command: node report.js, schedule: "0 3 * * 1", timezone: Europe/Berlin }
-release: node migrate.js
+release: node migrate.js && node seed.js
 env: { LOG_LEVEL: info }
 secrets: [DATABASE_KEY]
 attach: { db: postgresql, cache: redis }
@@ -58,7 +58,11 @@ test('app-scenario 60: an example with two environments compiles', () => {
   )
   const stages = objectsOf(production[1]?.content['stages'])
   const [release, web, worker] = stages
-  assert.deepEqual(release?.['command'], ['sh', '-c', 'exec node migrate.js'])
+  assert.deepEqual(release?.['command'], [
+    'sh',
+    '-c',
+    "exec sh -c 'node migrate.js && node seed.js'",
+  ])
   assert.deepEqual(web?.['requisiteStageRefIds'], ['release'])
   const [group] = objectsOf(web?.['clusters'])
   assert.deepEqual(group?.['environment'], {

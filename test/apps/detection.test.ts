@@ -30,7 +30,7 @@ const folders: Readonly<
     { 'package.json': packageJson(express), 'package-lock.json': '{}', 'app.js': '' },
     'Node (Express) with npm',
     { web: 'node app.js' },
-    { manager: 'npm', lockFile: 'package-lock.json', hasBuild: false },
+    { manager: 'npm', lockFile: 'package-lock.json', build: undefined },
   ],
   'Express with pnpm, of an editor of Windows': [
     { 'package.json': `\ufeff${packageJson(express)}`, 'pnpm-lock.yaml': '' },
@@ -79,14 +79,19 @@ const folders: Readonly<
     },
     'Node (Next.js) with npm',
     { web: 'next start' },
-    { hasBuild: true, version: { range: '>=20', place: 'engines.node' }, lockFile: undefined },
+    { build: 'build', version: { range: '>=20', place: 'engines.node' }, lockFile: undefined },
   ],
   'a start with variables': [
     {
-      'package.json': packageJson({ scripts: { start: 'NODE_ENV=production node dist/main.js' } }),
+      'package.json': packageJson({
+        scripts: {
+          start: 'NODE_ENV=production PORT=${PORT:-3000} node dist/main.js',
+          'start:prod': 'pm2 start dist/main.js',
+        },
+      }),
     },
     'Node',
-    { web: 'env NODE_ENV=production node dist/main.js' },
+    { web: 'env NODE_ENV=production PORT=${PORT:-3000} node dist/main.js' },
   ],
   'a start of several commands': [
     { 'package.json': packageJson({ scripts: { start: 'node migrate.js && node server.js' } }) },
@@ -101,7 +106,7 @@ const folders: Readonly<
     },
     'Node',
     { web: 'node lib/index.js' },
-    { version: { range: 'v22', place: '.nvmrc' } },
+    { version: { range: '22', place: '.nvmrc' } },
   ],
   'Vite and React': [
     {
@@ -142,6 +147,53 @@ const folders: Readonly<
     'Node (Astro) with npm',
     { web: undefined },
     { pages: 'dist' },
+  ],
+  'SvelteKit with its server': [
+    {
+      'package.json': packageJson({
+        scripts: { build: 'vite build' },
+        devDependencies: { '@sveltejs/kit': '2', '@sveltejs/adapter-node': '5', vite: '6' },
+      }),
+      '.nvmrc': '# use 18\r\nlts/jod\r\n',
+    },
+    'Node (SvelteKit) with npm',
+    { web: 'node build' },
+    { pages: undefined, version: { range: '22', place: '.nvmrc' } },
+  ],
+  'a start for development beside one of what is built': [
+    {
+      'package.json': packageJson({
+        scripts: { start: 'nest start', 'start:prod': 'node dist/main', 'heroku-postbuild': 'x' },
+        volta: { node: '22.3.0' },
+      }),
+    },
+    'Node',
+    { web: 'node dist/main' },
+    { build: 'heroku-postbuild', version: { range: '^22.3.0', place: 'volta.node' } },
+  ],
+  'a start by a package for development': [
+    {
+      'package.json': packageJson({
+        scripts: { start: 'cross-env A=1 node a.js' },
+        devDependencies: { 'cross-env': '7' },
+      }),
+    },
+    'Node with npm',
+    { web: 'cross-env A=1 node a.js' },
+    { developmentPackages: 'run' },
+  ],
+  Angular: [
+    {
+      'package.json': packageJson({
+        scripts: { start: 'ng serve', build: 'ng build' },
+        devDependencies: { '@angular/cli': '20' },
+      }),
+      'angular.json':
+        '{"projects":{"shop":{"architect":{"build":{"builder":"@angular/build:application"}}}}}',
+    },
+    'Node with npm',
+    { web: undefined },
+    { pages: 'dist/shop/browser' },
   ],
   'app-scenario 77: Flask with requirements': [
     {
@@ -198,7 +250,16 @@ const folders: Readonly<
     },
     'Python (Django) with pip',
     { web: 'gunicorn mysite.wsgi --bind $HOST:$PORT' },
-    { collectsStatic: true },
+    { collectsStatic: 'manage.py' },
+  ],
+  'Django in a folder': [
+    {
+      ...{ 'requirements.txt': 'django\ngunicorn\n', 'src/manage.py': manage },
+      ...{ 'src/mysite/wsgi.py': '', 'src/mysite/settings.py': 'STATIC_ROOT = 1\n' },
+    },
+    'Python (Django) with pip',
+    { web: 'gunicorn mysite.wsgi --pythonpath src --bind $HOST:$PORT' },
+    { collectsStatic: 'src/manage.py' },
   ],
   'app-scenario 80: FastAPI in a folder': [
     {
@@ -207,6 +268,23 @@ const folders: Readonly<
     },
     'Python (FastAPI) with pip',
     { web: 'uvicorn app.main:app --host $HOST --port $PORT' },
+  ],
+  'FastAPI by a function, in src, with settings of tools': [
+    {
+      ...{ 'pyproject.toml': '[tool.black]\n', 'src/shop/main.py': 'app = build_app()\n' },
+      ...{ 'requirements.txt': 'fastapi\nhypercorn\n', 'runtime.txt': 'python-3.12.4' },
+    },
+    'Python (FastAPI) with pip',
+    { web: 'env PYTHONPATH=src hypercorn shop.main:app --bind $HOST:$PORT' },
+    { packages: 'requirements.txt', version: { range: '3.12', place: 'runtime.txt' } },
+  ],
+  Streamlit: [
+    { 'requirements/prod.txt': 'streamlit\n', 'app.py': 'import streamlit as st\n' },
+    'Python (Streamlit) with pip',
+    {
+      web: 'streamlit run app.py --server.headless true --server.address $HOST --server.port $PORT',
+    },
+    { packages: 'requirements/prod.txt' },
   ],
   Starlette: [
     {
@@ -239,6 +317,16 @@ const folders: Readonly<
     'Go',
     { web: './bin/server' },
     { target: './cmd/server' },
+  ],
+  'Go in a folder of its own, with tools beside it': [
+    {
+      ...{ 'go.mod': 'module x\n', 'server/main.go': goMain, 'tools/a.go': goMain },
+      'gen.go': '//go:build ignore\n\npackage main\n',
+      'package.json': packageJson(vite),
+    },
+    'Go',
+    { web: './bin/server' },
+    { target: './server' },
   ],
   'static pages': [
     { 'index.html': '', 'style.css': '' },
@@ -279,18 +367,23 @@ const folders: Readonly<
   ],
   Dockerfile: [
     {
-      Dockerfile: 'FROM node:22\nEXPOSE 3000/tcp\nCMD ["node", "."]\n',
+      Dockerfile: 'FROM node:22\nEXPOSE 3000/tcp 443\nCMD ["node", "."]\n',
       'package.json': packageJson(express),
     },
     'Container image',
     { web: undefined },
-    { file: 'Dockerfile' },
+    { file: 'Dockerfile', ports: ['3000'] },
   ],
   Containerfile: [{ Containerfile: 'FROM scratch\n' }, 'Container image', { web: undefined }],
   'app-scenario 84: a jar': [
     { 'app.jar': '' },
     'Java',
     { web: 'java -Dserver.port=$PORT -jar app.jar' },
+  ],
+  'Rust in src/bin': [
+    { 'Cargo.toml': '[package]\nname = "shop"\n', 'Cargo.lock': '', 'src/bin/server.rs': '' },
+    'Rust',
+    { web: './bin/server' },
   ],
   'app-scenario 84: Rust': [
     { 'Cargo.toml': '[package]\nname = "hello-axum"\n', 'Cargo.lock': '', 'src/main.rs': '' },
@@ -321,10 +414,28 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
     /no script "start", and there is no lib.js, no server.js, no index.js/,
     /"start": "node server.js"/,
   ],
+  'workspaces without a start of their own': [
+    {
+      ...{ 'package.json': '{}', 'pnpm-workspace.yaml': 'packages: [web]\n' },
+      'apps/web/package.json': packageJson({ scripts: { start: 'next start' } }),
+    },
+    /no script "start"/,
+    /"web: npm --prefix apps\/web start"/,
+  ],
+  'a folder of a repository with workspaces': [
+    { 'package.json': packageJson({ dependencies: { ui: 'workspace:*' } }) },
+    /package ui is a workspace of a folder above/,
+    /at its root/,
+  ],
   'app-scenario 78: Flask without gunicorn': [
     { 'requirements.txt': 'flask\n', 'app.py': flask },
     /has no server for production/,
     /Add gunicorn to requirements.txt: a line "gunicorn"/,
+  ],
+  'requirements of PowerShell': [
+    { 'requirements.txt': '\ufffd\ufffdf\0' },
+    /requirements\.txt is written in UTF-16/,
+    /UTF-8/,
   ],
   'FastAPI without uvicorn': [
     {
@@ -356,6 +467,39 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
     /Deno \(deno.json\)/,
     /FROM denoland/,
   ],
+  'several programs of Rust': [
+    { 'Cargo.toml': '[workspace]\nmembers = ["crates/api"]\n' },
+    /names no package/,
+    /--bin api .*command: \.\/bin\/api/,
+  ],
+  'pages that show sources': [
+    { 'index.html': '', 'index.php': '' },
+    /PHP \(index.php\)/,
+    /FROM php/,
+  ],
+  'pages of Jekyll': [{ 'index.html': '---', '_config.yml': '' }, /Jekyll/, /FROM ruby/],
+  'a start by Bun': [
+    { 'package.json': packageJson({ scripts: { start: 'bun src/index.ts' } }) },
+    /Bun \(script "start"\)/,
+    /FROM oven/,
+  ],
+  'apps in folders': [
+    {
+      ...{
+        'client/package.json': '{}',
+        'server/package.json': '{}',
+        'server/lib/package.json': '{}',
+      },
+      ...{ '.devcontainer/Dockerfile': '', 'docs/index.html': '' },
+    },
+    /Nothing in the folder/,
+    /run "fairlead init" in client or docs or server\.$/,
+  ],
+  'manifests of Kubernetes': [
+    { 'k8s/web.yaml': 'kind: Service\napiVersion: v1\n' },
+    /k8s\/web\.yaml is for Kubernetes/,
+    /by a pipeline/,
+  ],
   Bun: [
     { 'bun.lock': '', 'package.json': packageJson(express) },
     /Bun \(bun.lock\)/,
@@ -371,6 +515,11 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
     { Procfile: 'web node' },
     /Line 1 of Procfile/,
     /web: node server.js/,
+  ],
+  'a Procfile with a name twice': [
+    { Procfile: 'a_b: x\na-b: y\n' },
+    /Line 2 of Procfile names "a-b", which a line before has/,
+    /another name/,
   ],
   'no Dockerfile': [
     { 'index.html': '' },

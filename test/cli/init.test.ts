@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { openAppFolder } from '../../packages/cli/app-folder.ts'
 import { mergeEnvironment } from '../../packages/model/app-file/merge-environment.ts'
 import { readAppFile } from '../../packages/model/app-file/read-app-file.ts'
 import { runCli } from '../support/cli.ts'
@@ -74,15 +75,29 @@ test('without a terminal, what was found answers', async (t) => {
   })
 })
 
+test('files of the folder come before those of others, of which some may be too many', (t) => {
+  const folder = makeFolder(t, { 'assets/a': '', ...express })
+
+  assert.equal([...openAppFolder(folder).paths].at(-1), 'assets/a')
+})
+
 test('a Procfile becomes services', async (t) => {
   const folder = makeFolder(t, {
     ...flask,
+    'requirements.txt': 'flask\npsycopg\n',
+    'compose.yaml': 'services: {}',
+    '.env': '# local\r\nexport API_KEY="x=1"\r\nPORT=1\r\nMODE=a\r\n',
     Procfile: 'web: gunicorn app:app\nworker: python w.py\nrelease: python m.py\n',
   })
 
-  assert.equal((await runIn(folder, 'init')).code, 0)
+  const { code, stderr } = await runIn(folder, 'init')
 
-  const { file } = readAppFile(readFileSync(join(folder, '.fairlead/app.yml'), 'utf8'))
+  assert.equal(code, 0)
+  assert.match(stderr, /^compose\.yaml is not read: .*"attach"[\s\S]*packages use postgresql/m)
+  const text = readFileSync(join(folder, '.fairlead/app.yml'), 'utf8')
+  assert.match(text, /^# secrets: \[API_KEY, MODE\]/m)
+  assert.match(text, /^# attach: \{ db: postgresql \}$/m)
+  const { file } = readAppFile(text)
   assert.equal(file?.services['worker']?.command, 'python w.py')
   assert.deepEqual(file?.release, { command: 'python m.py' })
 })

@@ -54,6 +54,11 @@ test('files are judged as a save would, and find each other', async (t) => {
   const unknown = await check(write('u.yml', 'a: 1'))
   assert.equal(unknown.code, 1)
   assert.match(unknown.err, /^u\.yml cannot be checked: it is no definition.* write "kind"/)
+  const manifest = await check(write('m.yml', 'apiVersion: v1\nkind: Application\n'))
+  assert.match(
+    manifest.err,
+    /^m\.yml cannot be checked: it is a manifest of Kubernetes: name it in/,
+  )
   const missing = await check('none.yml')
   assert.match(missing.err, /none\.yml does not exist/)
 })

@@ -45,14 +45,29 @@ export const init = defineCommand({
       context.output.note(
         `${detected.language.file} needs podman or Docker on the machine of Fairlead. Without them, write "web: COMMAND" into a Procfile, and build: procfile into the file.`,
       )
+    const variables = await variablesOf(folder)
     if (existsSync(join(context.cwd, '.env')))
       context.output.note(
-        '.env is never sent. Set what the app needs of it: fairlead secret set NAME, or "env" in the file.',
+        '.env is never sent. Set what the app needs of it: fairlead secret set NAME, and "secrets" in the file, or "env" there.',
+      )
+    const { findUnread } = await import('@fairlead/model/app-file/detect/others.ts')
+    for (const sentence of findUnread(folder, detected)) context.output.note(sentence)
+    if (detected.databases.length > 0)
+      context.output.note(
+        `Its packages use ${detected.databases.join(' and ')}: "attach" in the file runs one for it; the address of yours is a secret: fairlead secret set NAME.`,
+      )
+    const hasWeb = detected.services.some(({ isWeb }) => isWeb)
+    if (!hasWeb)
+      context.output.note(
+        'No program of the Procfile is named web, so none gets requests: name one web, or give it "hosts" in the file.',
       )
     const name = await askName(context, folder, flags)
-    const host = await askHost(context, name, flags)
+    const host = hasWeb ? await askHost(context, name, flags) : `${name}.localhost`
     const { formatAppFile } = await import('../app-file-text.ts')
-    const text = formatAppFile({ name, host, detected, schema: schemaAddress(context) })
+    const text = formatAppFile({
+      ...{ name, host, detected, variables },
+      schema: schemaAddress(context),
+    })
     await checkText(text)
     mkdirSync(join(context.cwd, '.fairlead'), { recursive: true })
     writeFileSync(file, text)
@@ -115,6 +130,15 @@ async function askName(
 async function packageName(folder: AppFolder): Promise<string | undefined> {
   const text = await folder.read('package.json')
   return /"name"\s*:\s*"(?:@[^/"]+\/)?([^"]+)"/.exec(text ?? '')?.[1]
+}
+
+/** Names of a file for development; those of Fairlead itself are given. */
+async function variablesOf({ read }: AppFolder): Promise<string[]> {
+  const text = (await read('.env')) ?? (await read('.env.example')) ?? (await read('.env.sample'))
+  const names = (text ?? '').matchAll(/^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=/gm)
+  return [...new Set([...names].map(([, name = '']) => name))].filter(
+    (name) => !['PORT', 'HOST', 'NODE_ENV'].includes(name),
+  )
 }
 
 function toName(text: string): string | undefined {

@@ -1,8 +1,10 @@
 /** Names of what an environment of an app file runs, and the file with all its environments. */
+
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { AppFile } from '@fairlead/model/app-file/app-file.ts'
+import { toExecutable } from '@fairlead/model/app-file/detect/shell.ts'
 import {
   type AppHere,
   environmentNamesOf,
@@ -70,7 +72,7 @@ export function clusterParts(
 
 /** A text is run by a shell, which it replaces. */
 export function commandWords(command: Command): string[] {
-  return typeof command === 'string' ? ['sh', '-c', `exec ${command}`] : [...command]
+  return typeof command === 'string' ? ['sh', '-c', `exec ${toExecutable(command)}`] : [...command]
 }
 
 /** Server groups that stay for a rollback, the serving one included. */

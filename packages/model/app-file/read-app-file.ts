@@ -50,6 +50,19 @@ function isText(path: Path): boolean {
   return parent === 'env' || ['version', 'node', 'python'].includes(last ?? parent ?? '')
 }
 
+/** Keys of other tools, by those that mean the same. */
+const foreignKeys: Readonly<Record<string, readonly string[]>> = {
+  attach: ['databases', 'addons', 'accessories'],
+  command: ['cmd', 'start', 'run', 'startCommand', 'entrypoint'],
+  cpu: ['cpus'],
+  env: ['environment', 'envVars', 'variables'],
+  health: ['healthcheck', 'healthCheckPath', 'readinessProbe'],
+  hosts: ['domains', 'domain', 'routes'],
+  instances: ['replicas', 'scale', 'numReplicas'],
+  schedule: ['cron', 'crontab'],
+  stop: ['stop_grace_period', 'kill_timeout'],
+}
+
 function sorted(problems: readonly AppFileProblem[]): AppFileProblem[] {
   return problems.toSorted((one, other) => one.line - other.line || one.column - other.column)
 }
@@ -85,18 +98,23 @@ function problemsOfChoice(
   path: Path,
   document: ReadDocument,
 ): AppFileProblem[] {
+  const { input } = issue
+  const isWord = typeof input === 'string'
   const fitting = issue.errors.filter(
     (errors) =>
-      !errors.some(({ code, path: inner }) => code === 'invalid_type' && inner.length === 0),
+      !errors.some(
+        ({ code, path: inner }) =>
+          inner.length === 0 && (code === 'invalid_type' || (code === 'invalid_value' && !isWord)),
+      ),
   )
-  const [only] = fitting
-  if (only !== undefined && fitting.length === 1) return problemsOf(only, path, document)
   const words = issue.errors.flatMap((errors) =>
     errors.flatMap((each) => (each.code === 'invalid_value' ? each.values.map(String) : [])),
   )
-  const { input } = issue
-  if (typeof input === 'string' && words.length > 1)
-    return [wrongWord(input, words, path, document)]
+  const [only] = fitting
+  // One word beside values of another type is not all that may be written.
+  if (only !== undefined && fitting.length === 1 && !(isWord && words.length === 1))
+    return problemsOf(only, path, document)
+  if (isWord && words.length > 1) return [wrongWord(input, words, path, document)]
   return [problemAt(document, path, messageOf(issue), remedyAt(path, issue))]
 }
 
@@ -135,8 +153,21 @@ function unknownKeys(
 ): AppFileProblem[] {
   const known = keysAt(AppFileSchema, path)
   return keys.map((key) => {
-    const nearest = nearestName(known, key)
-    const remedy = `write ${nearest ?? `one of ${known.join(', ')}`}`
+    if (key === '<<')
+      return problemAt(
+        document,
+        [...path, key],
+        'maps are not merged here',
+        'write the keys themselves, or an alias in place of the whole map',
+      )
+    const meant = (names: readonly string[]) =>
+      names.find((name) => name === key || foreignKeys[name]?.includes(key))
+    const nearest = meant(known) ?? nearestName(known, key)
+    const above = nearest === undefined ? meant(keysAt(AppFileSchema, [])) : undefined
+    const remedy =
+      above === undefined
+        ? `write ${nearest ?? `one of ${known.join(', ')}`}`
+        : `write ${above} at the top of the file`
     return {
       ...problemAt(document, [...path, key], `"${key}" is not a known key`, remedy),
       nearest,

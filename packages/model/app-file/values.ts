@@ -102,7 +102,9 @@ export const crontab = z
     try {
       toQuartz(given)
     } catch (error) {
-      addIssue(`it is no cron expression of 5 fields. ${(error as Error).message}`)
+      addIssue(
+        `it is no cron expression of 5 fields. ${(error as Error).message.replace(/\.$/, '')}`,
+      )
     }
   })
 

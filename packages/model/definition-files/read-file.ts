@@ -35,6 +35,10 @@ function unpack(document: unknown): unknown[] {
 
 function describeUnknown(document: unknown): string {
   const said = isObject(document) ? textOf(document['kind']) : undefined
+  if (isObject(document) && document['apiVersion'] !== undefined)
+    return 'it is a manifest of Kubernetes: name it in a stage deployManifest of a pipeline, as docs/guides/deploy-to-kubernetes.md shows'
+  if (isObject(document) && isObject(document['services']))
+    return 'it describes an app: check an app file by "fairlead validate", and write what a file of another tool says into .fairlead/app.yml, which "fairlead init" begins'
   return said === undefined
     ? `it is no definition that is known: write "kind", one of ${fileKinds.join(', ')}`
     : `"${said}" is no kind of definition: write one of ${fileKinds.join(', ')}`

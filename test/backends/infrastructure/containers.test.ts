@@ -226,6 +226,19 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
       assert.equal(data('backups', backups[0] ?? '', 'data/0'), 'started 1.0\n')
     })
 
+    await t.test('an open port of a container that ends is not ready', async () => {
+      const image = {
+        imageId: `${repository}:1.0`,
+        command: ['/bin/busybox', 'sh', '-c', 'sleep 0.5; exit 3'],
+      }
+      const name = await deploy(`${repository}:1.0`, { ...image, loadBalancers: [] })
+      const { instanceCounts } = await infra.until<Group>(groupPath(name), ({ instances }) =>
+        /exit code 3, [^"]*before it was ready/.test(JSON.stringify(instances)),
+      )
+      assert.equal(instanceCounts.up, 0)
+      await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: name } })
+    })
+
     await t.test('a container whose client is killed is replaced', async () => {
       const [before] = await containers()
       const { instances } = await infra.read<Group>(groupPath(second))

@@ -92,20 +92,22 @@ export function step(
 // --- Node -------------------------------------------------------------------
 
 function planNode(language: NodeLanguage): LanguageBuild {
-  const { manager, version, hasBuild, hasPackages, pages } = language
+  const { manager, version, build: script, hasPackages, pages } = language
   const node = step('Node', {
     kind: 'tool',
     programs: ['node'],
     title: 'Node',
     versionArguments: ['--version'],
     wanted: version,
-    advice: 'Install it (https://nodejs.org/en/download), or correct the version.',
+    advice:
+      'Install it (https://nodejs.org/en/download), or accept another one by build: { node: VERSION } in .fairlead/app.yml.',
   })
   const packages = hasPackages ? installSteps(language) : undefined
-  const build = hasBuild
-    ? [step('Build', [manager, 'run', 'build'], { NODE_ENV: 'production' })]
-    : []
-  const prune = hasBuild && pages === undefined ? (packages?.prune ?? []) : []
+  const build =
+    script === undefined
+      ? []
+      : [step('Build', [manager, 'run', script], { NODE_ENV: 'production' })]
+  const prune = script !== undefined && pages === undefined ? (packages?.prune ?? []) : []
   const steps = [node, ...(packages?.install ?? []), ...build, ...prune]
   if (pages !== undefined) {
     const site = planSite(pages)
@@ -123,13 +125,14 @@ function installSteps({
   manager,
   lockFile,
   isBerry,
-  hasBuild,
+  build,
   installsMore,
-  hasDevelopmentPackages,
+  developmentPackages,
 }: NodeLanguage): { install: BuildStep[]; prune: BuildStep[] } {
   const isLocked = lockFile !== undefined
   const commands = commandsOf(manager, { isLocked, isBerry })
-  const command = hasBuild ? commands.all : commands.production
+  const isPruned = developmentPackages === 'build'
+  const command = build !== undefined || !isPruned ? commands.all : commands.production
   const keyFiles = [
     ...['package.json', ...(isLocked ? [lockFile] : [])],
     ...['.npmrc', '.yarnrc', '.yarnrc.yml', 'pnpm-workspace.yaml'],
@@ -157,7 +160,7 @@ function installSteps({
   return {
     install: [...tool, step('Packages', action(command), environment)],
     prune:
-      hasDevelopmentPackages && commands.prune !== undefined
+      isPruned && commands.prune !== undefined
         ? [step('Packages of production', action(commands.prune), environment)]
         : [],
   }
@@ -216,7 +219,8 @@ function planPython(language: PythonLanguage, { paths }: AppFolder): LanguageBui
     title: 'Python',
     versionArguments: ['--version'],
     wanted,
-    advice: 'Install it with "apt install python3 python3-venv" on Debian, or correct the version.',
+    advice:
+      'Install it with "apt install python3 python3-venv" on Debian, or accept another one by build: { python: VERSION } in .fairlead/app.yml.',
   })
   const action: SourceAction = {
     kind: 'install',
@@ -234,16 +238,17 @@ function planPython(language: PythonLanguage, { paths }: AppFolder): LanguageBui
     isVirtualEnvironment: true,
   }
   const tool = kind === 'uv.lock' ? ['uv'] : kind === 'poetry.lock' ? ['poetry'] : []
-  const collects = collectsStatic
-    ? [
-        step(
-          'Static files',
-          [`${venv}/bin/python3`, 'manage.py', 'collectstatic', '--noinput'],
-          // Settings often ask for it, and collecting files needs none.
-          { SECRET_KEY: 'build', DJANGO_SECRET_KEY: 'build' },
-        ),
-      ]
-    : []
+  const collects =
+    collectsStatic !== undefined
+      ? [
+          step(
+            'Static files',
+            [`${venv}/bin/python3`, collectsStatic, 'collectstatic', '--noinput'],
+            // Settings often ask for it, and collecting files needs none.
+            { SECRET_KEY: 'build', DJANGO_SECRET_KEY: 'build' },
+          ),
+        ]
+      : []
   return {
     steps: [
       python,
@@ -294,10 +299,10 @@ function pythonInstall({ packages, requirements }: PythonLanguage): string {
       return requirements === undefined || requirements.length === 0
         ? create
         : `${create}; ${pip} ${requirements.map(shellWord).join(' ')}`
-    case 'requirements.txt':
-      return `${create}; ${pip} -r requirements.txt`
-    default:
+    case undefined:
       return create
+    default:
+      return `${create}; ${pip} -r ${packages}`
   }
 }
 
@@ -337,7 +342,8 @@ function planRust({ program, binary }: LanguageOf<'rust'>): LanguageBuild {
         programs: ['cargo'],
         title: 'Cargo',
         versionArguments: ['--version'],
-        advice: 'Install it (https://rustup.rs, or "apt install cargo" on Debian).',
+        advice:
+          'Install it ("apt install cargo" on Debian), or, with rustup, set RUSTUP_HOME in the variables of the account, and name its folder in builds.local.readable.',
       }),
       step('Build', ['cargo', 'build', '--release', '--locked']),
       step('Program', ['sh', '-e', '-c', move]),

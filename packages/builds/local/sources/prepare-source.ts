@@ -7,6 +7,7 @@ import type { AppFile, ServiceValues } from '@fairlead/model/app-file/app-file.t
 import { ownDatabases } from '@fairlead/model/app-file/databases.ts'
 import { detect } from '@fairlead/model/app-file/detect/detect.ts'
 import { type AppFolder, DetectionError } from '@fairlead/model/app-file/detect/detected.ts'
+import { toExecutable } from '@fairlead/model/app-file/detect/shell.ts'
 import {
   type BuildHere,
   buildOf,
@@ -179,5 +180,5 @@ function ownStep(line: Command): BuildStep {
 
 function firstCommand(services: readonly ServiceValues[]): string | undefined {
   const command = services.find((service) => service.command !== undefined)?.command
-  return typeof command === 'string' ? command : command?.map(shellWord).join(' ')
+  return typeof command === 'string' ? toExecutable(command) : command?.map(shellWord).join(' ')
 }

@@ -124,11 +124,15 @@ async function checkTool(
   { env, log, root }: ActionOptions,
 ): Promise<Readonly<Record<string, string>>> {
   const found: string[] = []
+  const failed: string[] = []
   for (const program of programs) {
     const file = findOnPath(program, env['PATH'] ?? '')
-    const version =
-      file === undefined ? undefined : await versionOf([file, ...versionArguments], env)
-    if (file === undefined || version === undefined) continue
+    if (file === undefined) continue
+    const version = await versionOf([file, ...versionArguments], env)
+    if (version === undefined) {
+      failed.push(file)
+      continue
+    }
     found.push(version)
     if (wanted !== undefined && !isVersionWithin(version, wanted.range)) continue
     log.say(
@@ -146,7 +150,7 @@ async function checkTool(
       `The app wants ${title} ${wanted.range} (${wanted.place}), and this machine has ${[...new Set(found)].join(', ')}. ${advice}`,
     )
   throw new BuilderError(
-    `The app needs ${title}${wanted === undefined ? '' : ` ${wanted.range} (${wanted.place})`}, which is not installed on this machine. ${advice}`,
+    `The app needs ${title}${wanted === undefined ? '' : ` ${wanted.range} (${wanted.place})`}, which ${failed.length === 0 ? 'is not installed on this machine' : `does not run in builds, where the home of a user is not seen (${failed.join(', ')})`}. ${advice}`,
   )
 }
 

@@ -1,8 +1,7 @@
 /** Detection of an app by the files of its folder: the first row that fits wins. */
-import { fieldAt, parseObject } from '@fairlead/base/json/values.ts'
 import { type AppFolder, type BuildWishes, type DetectedApp, DetectionError } from './detected.ts'
 import { detectGo } from './go.ts'
-import { detectNode, lockFiles } from './node.ts'
+import { detectNode, lockFiles, startsBuilt } from './node.ts'
 import {
   detectContainer,
   detectJar,
@@ -16,8 +15,16 @@ import { detectPython, isPython } from './python.ts'
 
 /** @param folder That of the app, `build.from`. @throws {DetectionError} for what is to be changed in the folder */
 export async function detect(given: AppFolder, wishes: BuildWishes = {}): Promise<DetectedApp> {
-  // Editors of Windows write a byte order mark.
-  const read = async (path: string) => (await given.read(path))?.replace(/^\ufeff/, '')
+  const read = async (path: string) => {
+    const text = await given.read(path)
+    if (text?.startsWith('\ufffd\ufffd'))
+      throw new DetectionError(
+        `${path} is written in UTF-16, as PowerShell does.`,
+        'Save it in UTF-8.',
+      )
+    // Editors of Windows write a byte order mark.
+    return text?.replace(/^\ufeff/, '')
+  }
   const folder = { paths: given.paths, read }
   const { kind = 'auto' } = wishes
   const { paths } = folder
@@ -38,7 +45,7 @@ export async function detect(given: AppFolder, wishes: BuildWishes = {}): Promis
       (await byLanguage(folder, { ...wishes, startIsKnown: true })) ?? files,
       processes,
     )
-  return (await byLanguage(folder, wishes)) ?? fail(nothingFound(folder))
+  return (await byLanguage(folder, wishes)) ?? fail(await nothingFound(folder))
 }
 
 /** Command of a service that the app file gives none: that of its name, else for the web, or the only one. */
@@ -76,10 +83,12 @@ async function byLanguage(
 ): Promise<DetectedApp | undefined> {
   const { paths } = folder
   const undetected = findUndetected(folder)
-  if (await isNode(folder, undetected !== undefined)) return detectNode(folder, wishes)
+  const isAnother = undetected !== undefined || isPython(folder) || paths.has('go.mod')
+  if (await isNode(folder, isAnother)) return detectNode(folder, wishes)
   if (isPython(folder)) return detectPython(folder, wishes)
   if (paths.has('go.mod')) return detectGo(folder, wishes)
-  const site = await siteOf(folder, wishes)
+  // Pages beside programs are their templates, or would show their sources.
+  const site = undetected === undefined ? await siteOf(folder, wishes) : undefined
   if (site !== undefined) return site
   const [jar, ...others] = [...paths].filter((path) => /^[^/]+\.jar$/.test(path))
   if (jar !== undefined && others.length === 0) return detectJar(jar)
@@ -88,12 +97,12 @@ async function byLanguage(
   return undefined
 }
 
-/** Apps of Ruby or PHP have a package.json for their pages, and those of Bun a lock file that others cannot read. */
+/** Apps of other languages have a package.json for their pages and tools, and those of Bun a lock file that others cannot read. */
 async function isNode(folder: AppFolder, isAnother: boolean): Promise<boolean> {
   const manifest = await folder.read('package.json')
   if (manifest === undefined || !isAnother) return manifest !== undefined
   const isLocked = Object.values(lockFiles).some((path) => folder.paths.has(path))
-  return isLocked && fieldAt(parseObject(manifest), 'scripts', 'start') !== undefined
+  return isLocked && startsBuilt(manifest)
 }
 
 async function siteOf(folder: AppFolder, wishes: BuildWishes): Promise<DetectedApp | undefined> {

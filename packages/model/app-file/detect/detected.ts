@@ -35,10 +35,12 @@ export interface NodeLanguage {
   /** Yarn from version 2 on. */
   readonly isBerry: boolean
   readonly hasPackages: boolean
-  readonly hasDevelopmentPackages: boolean
+  /** Whether they are needed by the build alone, or by what runs, too. */
+  readonly developmentPackages: 'none' | 'build' | 'run'
   /** Workspaces or scripts of the app are part of the installation. */
   readonly installsMore: boolean
-  readonly hasBuild: boolean
+  /** Script that builds. */
+  readonly build: 'build' | 'heroku-postbuild' | undefined
   readonly version: VersionDemand | undefined
   /** Folder that the build fills with pages, for a site without a server. */
   readonly pages: string | undefined
@@ -47,16 +49,22 @@ export interface NodeLanguage {
 export interface PythonLanguage {
   readonly kind: 'python'
   /** File that says which packages are installed; undefined: none are. */
-  readonly packages: 'uv.lock' | 'poetry.lock' | 'pyproject.toml' | 'requirements.txt' | undefined
+  readonly packages:
+    | 'uv.lock'
+    | 'poetry.lock'
+    | 'pyproject.toml'
+    | `requirements${'' | '/production' | '/prod'}.txt`
+    | undefined
   /** Requirements in pyproject.toml, where the project itself is no package. */
   readonly requirements: readonly string[] | undefined
-  /** Django has a folder that its static files are collected in. */
-  readonly collectsStatic: boolean
+  /** Its manage.py, where Django has a folder that static files are collected in. */
+  readonly collectsStatic: string | undefined
   readonly version: VersionDemand | undefined
 }
 
 export type Language =
-  | { readonly kind: 'container'; readonly file: string }
+  /** With the ports that it exposes, but that of HTTPS. */
+  | { readonly kind: 'container'; readonly file: string; readonly ports: readonly string[] }
   | NodeLanguage
   | PythonLanguage
   | {

@@ -5,7 +5,7 @@ import { type AppFolder, type BuildWishes, type DetectedApp, DetectionError } fr
 export async function detectGo(folder: AppFolder, wishes: BuildWishes): Promise<DetectedApp> {
   const manifest = (await folder.read('go.mod')) ?? ''
   const target = await findTarget(folder, wishes)
-  const module = /^module\s+(\S+)/m.exec(manifest)?.[1] ?? 'app'
+  const module = /^module\s+"?([^\s"]+)/m.exec(manifest)?.[1] ?? 'app'
   const path = target === '.' ? module.replace(/\/v\d+$/, '') : target
   const binary = target === allCommands ? 'bin/' : `bin/${path.slice(path.lastIndexOf('/') + 1)}`
   const version = /^go\s+(\d+\.\d+(?:\.\d+)?)/m.exec(manifest)?.[1]
@@ -40,29 +40,35 @@ export async function detectGo(folder: AppFolder, wishes: BuildWishes): Promise<
 /** All programs of a folder, where it is known elsewhere which of them run. */
 const allCommands = './cmd/...'
 
+/** Folders of programs that are no apps. */
+const aside = /(?:^|\/)(?:tools?|hack|scripts|examples?|tests?|testdata|vendor)\//
+
 async function findTarget(
   { paths, read }: AppFolder,
   { command: chosen, startIsKnown = false }: BuildWishes,
 ): Promise<string> {
   if (chosen !== undefined) return `./${chosen.replace(/^\.\//, '')}`
-  const hasMain = async (path: string) => /^package main\b/m.test((await read(path)) ?? '')
-  const sources = [...paths].filter((path) => path.endsWith('.go') && !path.endsWith('_test.go'))
-  for (const path of sources.filter((each) => !each.includes('/')))
-    if (await hasMain(path)) return '.'
-  const commands = new Set<string>()
-  for (const path of sources) {
-    const command = /^(cmd\/[^/]+)\/[^/]+$/.exec(path)?.[1]
-    if (command !== undefined && !commands.has(command) && (await hasMain(path)))
-      commands.add(command)
+  const folders = new Set<string>()
+  for (const path of paths) {
+    const folder = /^((?:[^/]+\/)*)[^/]+(?<!_test)\.go$/.exec(path)?.[1]
+    if (folder === undefined || folders.has(folder) || aside.test(folder)) continue
+    const text = (await read(path)) ?? ''
+    if (/^package main\b/m.test(text) && !/^\/\/(?:go:build| \+build) ignore\b/m.test(text))
+      folders.add(folder)
   }
-  const [only, ...others] = [...commands].sort()
+  if (folders.has('')) return '.'
+  const inCommands = [...folders].filter((folder) => folder.startsWith('cmd/'))
+  const commands = (inCommands.length > 0 ? inCommands : [...folders]).map((folder) =>
+    folder.slice(0, -1),
+  )
+  const [only, ...others] = commands.sort()
   if (only !== undefined && others.length === 0) return `./${only}`
   if (only === undefined)
     throw new DetectionError(
-      'go.mod is there, and neither the folder nor a folder of cmd/ has a package main.',
+      'go.mod is there, and no folder has a package main.',
       'Give build.steps and a command in .fairlead/app.yml, or add a Dockerfile.',
     )
-  if (startIsKnown) return allCommands
+  if (startIsKnown && inCommands.length > 0) return allCommands
   const names = [only, ...others]
   throw new DetectionError(
     `The folder has several programs: ${names.join(', ')}.`,

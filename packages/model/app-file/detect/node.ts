@@ -1,8 +1,8 @@
 /** Apps of Node, by package.json and the lock file beside it. */
 
 import { posix } from 'node:path'
-import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { objectOf, parseObject, textOf } from '@fairlead/base/json/values.ts'
+import { or, type ShapeOf, shape, textMap } from '@fairlead/base/json/shape.ts'
+import { fieldAt, objectOf, parseObject, textOf } from '@fairlead/base/json/values.ts'
 import { databasesOf } from './databases.ts'
 import {
   type AppFolder,
@@ -12,6 +12,8 @@ import {
   type NodeManager,
   type VersionDemand,
 } from './detected.ts'
+import { notBuilt } from './others.ts'
+import { pinnedVersion, withoutPatch } from './pinned-version.ts'
 import { inShell } from './shell.ts'
 
 export const lockFiles: Readonly<Record<NodeManager, string>> = {
@@ -19,29 +21,57 @@ export const lockFiles: Readonly<Record<NodeManager, string>> = {
   yarn: 'yarn.lock',
   npm: 'package-lock.json',
 }
-/** Tools that make pages, with the folder that they fill. */
+/** Packages of tools that make pages, with the folder that they fill; the first one decides. */
 const siteTools: Readonly<Record<string, string>> = {
-  vite: 'dist',
-  astro: 'dist',
+  '@sveltejs/adapter-static': 'build',
+  '@docusaurus/core': 'build',
+  '@angular/cli': 'dist',
+  gatsby: 'public',
   'react-scripts': 'build',
+  '@vue/cli-service': 'dist',
+  '@11ty/eleventy': '_site',
+  astro: 'dist',
+  vite: 'dist',
+  parcel: 'dist',
+  'webpack-dev-server': 'dist',
+}
+/** Packages with which a build makes a server, and what starts it. */
+const builtServers: Readonly<Record<string, string>> = {
+  nuxt: 'node .output/server/index.mjs',
+  '@sveltejs/adapter-node': 'node build',
+  '@astrojs/node': 'node dist/server/entry.mjs',
+  next: 'next start',
 }
 /** Scripts "start" of templates, which begin a server for development. */
-const developmentStart = /^(?:react-scripts start|vite(?: dev| serve)?|astro dev)(?: --|$)/
+const developmentStart =
+  /^(?:(?:cross-env|env|npx|[A-Za-z_]\w*=\S*)\s+)*(?:(?:react-scripts|craco|docusaurus) start|vite(?: dev| serve| preview)?(?=$| -)|(?:astro|nuxt|next)(?: dev| preview|$)|ng serve|gatsby (?:develop|serve)|webpack(?: serve|-dev-server)|vue-cli-service serve|parcel|\S*eleventy .*--serve)(?:\s|$)/
+/** What a "start" runs that may be for development: another script says so. */
+const watches = /\b(?:nest start|nodemon|ts-node(?:-dev)?|babel-node|tsx)\b/
+/** Scripts that start what is built, beside a "start" for development. */
+const productionScript = /^(?:start:prod(?:uction)?|serve:ssr(?::.*)?)$/
+/** Scripts that build; the second is that of Heroku, which runs it instead. */
+const buildScripts = ['heroku-postbuild', 'build'] as const
 const namesOf = (value: unknown) => Object.keys(objectOf(value))
 const readPackage = shape({
-  scripts: objectOf,
+  scripts: textMap,
   dependencies: namesOf,
   devDependencies: namesOf,
   optionalDependencies: namesOf,
   peerDependencies: namesOf,
   packageManager: or(textOf, ''),
   engines: shape({ node: textOf }),
+  volta: shape({ node: textOf }),
   hasWorkspaces: [(value) => value !== undefined, 'workspaces'],
   main: textOf,
 })
 type Package = ShapeOf<typeof readPackage>
 /** Make an installation do more than its lock file says. */
 const installScripts = ['preinstall', 'install', 'postinstall', 'prepare']
+/** Packages of programs with another name. */
+const programs: Readonly<Record<string, string>> = {
+  nest: '@nestjs/cli',
+  'babel-node': '@babel/node',
+}
 /** Words of the title, by package. */
 const frameworks: Readonly<Record<string, string>> = {
   next: 'Next.js',
@@ -49,11 +79,14 @@ const frameworks: Readonly<Record<string, string>> = {
   '@remix-run/serve': 'Remix',
   '@sveltejs/kit': 'SvelteKit',
   '@nestjs/core': 'NestJS',
+  '@angular/core': 'Angular',
   express: 'Express',
   fastify: 'Fastify',
   koa: 'Koa',
   hono: 'Hono',
   astro: 'Astro',
+  gatsby: 'Gatsby',
+  '@docusaurus/core': 'Docusaurus',
   vite: 'Vite',
   'react-scripts': 'Create React App',
 }
@@ -62,7 +95,8 @@ export async function detectNode(
   folder: AppFolder,
   { node, startIsKnown = false }: BuildWishes,
 ): Promise<DetectedApp> {
-  const manifest = parsePackage((await folder.read('package.json')) ?? '')
+  const text = (await folder.read('package.json')) ?? ''
+  const manifest = parsePackage(text)
   const { scripts } = manifest
   const packages = [
     ...manifest.dependencies,
@@ -73,15 +107,36 @@ export async function detectNode(
   const manager = findManager(folder, manifest)
   const pnpmSettings = (await folder.read('pnpm-workspace.yaml')) ?? ''
   const hasWorkspaces = manifest.hasWorkspaces || /^packages:/m.test(pnpmSettings)
+  const above = hasWorkspaces ? undefined : /"([^"]+)"\s*:\s*"workspace:/.exec(text)?.[1]
+  if (above !== undefined)
+    throw new DetectionError(
+      `Its package ${above} is a workspace of a folder above.`,
+      'Deploy the whole repository: begin with "fairlead init" at its root, without build.from, and name the programs in a Procfile there.',
+    )
   const hasPackages = packages.length > 0 || hasWorkspaces
   const lockFile = folder.paths.has(lockFiles[manager]) ? lockFiles[manager] : undefined
   const version = await versionOf(folder, manifest, node)
-  const serves = 'start' in scripts && !developmentStart.test(textOf(scripts['start']) ?? '')
+  const build = buildScripts.find((name) => name in scripts)
+  const started = startIsKnown ? undefined : findStart(scripts)
+  const server =
+    build === undefined || started !== undefined
+      ? undefined
+      : Object.entries(builtServers).find(([name]) => packages.includes(name))?.[1]
+  const isExported = /\boutput:\s*['"]export['"]/.test(await readConfiguration(folder, 'next'))
   const pages =
-    'build' in scripts && !serves && !startIsKnown ? await pagesOf(folder, packages) : undefined
+    build === undefined || startIsKnown || (!isExported && (started ?? server) !== undefined)
+      ? undefined
+      : isExported
+        ? 'out'
+        : await pagesOf(folder, packages)
   const found = Object.keys(frameworks).find((name) => packages.includes(name))
   const isStarted = pages === undefined && !startIsKnown
-  const command = isStarted ? commandOf(folder, manifest, manager) : undefined
+  const command = isStarted
+    ? (server ?? (await commandOf(folder, manifest, { started, hasWorkspaces })))
+    : undefined
+  const run = scripts[started ?? 'start'] ?? ''
+  if (command !== undefined && /^(?:env \S+=\S* )*bunx? /.test(command))
+    throw notBuilt('Bun', `script "${started}"`, folder)
   return {
     language: {
       kind: 'node',
@@ -89,9 +144,14 @@ export async function detectNode(
       lockFile,
       isBerry: manager === 'yarn' && /^__metadata:/m.test((await folder.read('yarn.lock')) ?? ''),
       hasPackages,
-      hasDevelopmentPackages: manifest.devDependencies.length > 0,
+      developmentPackages:
+        manifest.devDependencies.length === 0
+          ? 'none'
+          : runsDevelopment(run, manifest)
+            ? 'run'
+            : 'build',
       installsMore: hasWorkspaces || installScripts.some((name) => name in scripts),
-      hasBuild: 'build' in scripts,
+      build,
       version,
       pages,
     },
@@ -103,6 +163,31 @@ export async function detectNode(
     health: pages === undefined ? undefined : '/',
     databases: databasesOf(packages),
   }
+}
+
+/** The script that starts what is built; undefined: there is none but one for development. */
+function findStart(scripts: Package['scripts']): string | undefined {
+  const built = Object.keys(scripts).find((name) => productionScript.test(name))
+  let line = scripts['start']
+  for (let step = 0; line !== undefined && step < 5; step++) {
+    const next: string | undefined =
+      scripts[/^(?:npm|pnpm|yarn)(?: run)? (\S+)$/.exec(line)?.[1] ?? '']
+    if (next === undefined) break
+    line = next
+  }
+  if (line === undefined || developmentStart.test(line)) return built
+  return built !== undefined && watches.test(line) ? built : 'start'
+}
+
+/** Whether the line runs a program of a package that is for development only. */
+function runsDevelopment(line: string, { dependencies, devDependencies }: Package): boolean {
+  const names = line.split(/[\s;&|]+/).map((word) => programs[word] ?? word.split('/')[0] ?? '')
+  return names.some((name) => devDependencies.includes(name) && !dependencies.includes(name))
+}
+
+/** @param text Of package.json */
+export function startsBuilt(text: string): boolean {
+  return findStart(parsePackage(text).scripts) !== undefined
 }
 
 function parsePackage(text: string): Package {
@@ -139,11 +224,10 @@ async function versionOf(
   if (wished !== undefined) return { range: wished, place: 'build.node' }
   const engine = manifest.engines.node
   if (engine !== undefined) return { range: engine, place: 'engines.node' }
-  for (const place of ['.nvmrc', '.node-version']) {
-    const range = (await folder.read(place))?.trim()
-    if (range !== undefined && /\d/.test(range)) return { range, place }
-  }
-  return undefined
+  const pinned = manifest.volta.node
+  return pinned === undefined
+    ? pinnedVersion(folder, 'node')
+    : { range: withoutPatch(pinned, 'node'), place: 'volta.node' }
 }
 
 async function pagesOf(
@@ -151,29 +235,72 @@ async function pagesOf(
   packages: readonly string[],
 ): Promise<string | undefined> {
   const tool = Object.keys(siteTools).find((name) => packages.includes(name))
+  if (packages.includes('@sveltejs/kit') && tool !== '@sveltejs/adapter-static')
+    throw new DetectionError(
+      'The app uses SvelteKit, and no adapter that makes a server here is among its packages.',
+      'Run "npm install --save-dev @sveltejs/adapter-node", and name it as the adapter in svelte.config.js.',
+    )
   if (tool === undefined) return undefined
-  const configuration = [...folder.paths].find((path) =>
-    /^(?:vite|astro)\.config\.[cm]?[jt]s$/.test(path),
-  )
-  const text = configuration === undefined ? undefined : await folder.read(configuration)
-  return /\boutDir:\s*['"](?:\.\/)?([^'"./][^'"]*)['"]/.exec(text ?? '')?.[1] ?? siteTools[tool]
+  if (tool === '@angular/cli')
+    return angularPages(parseObject((await folder.read('angular.json')) ?? ''))
+  const text = await readConfiguration(folder, 'vite|astro')
+  return /\boutDir:\s*['"](?:\.\/)?([^'"./][^'"]*)['"]/.exec(text)?.[1] ?? siteTools[tool]
 }
 
-function commandOf({ paths }: AppFolder, manifest: Package, manager: NodeManager): string {
-  const { scripts, main } = manifest
-  const start = textOf(scripts['start'])
-  if (start !== undefined) {
+/** @param tools Alternatives of an expression */
+async function readConfiguration({ paths, read }: AppFolder, tools: string): Promise<string> {
+  const pattern = new RegExp(`^(?:${tools})\\.config\\.[cm]?[jt]s$`)
+  const path = [...paths].find((each) => pattern.test(each))
+  return (path === undefined ? undefined : await read(path)) ?? ''
+}
+
+function angularPages(workspace: unknown): string {
+  const [[name, project] = ['', {}]] = Object.entries(objectOf(fieldAt(workspace, 'projects')))
+  const build = fieldAt(project, 'architect', 'build')
+  const path = fieldAt(build, 'options', 'outputPath')
+  const base = textOf(path) ?? textOf(fieldAt(path, 'base')) ?? `dist/${name}`
+  if (!textOf(fieldAt(build, 'builder'))?.endsWith(':application')) return base
+  const browser = fieldAt(path, 'browser')
+  return posix.join(base, typeof browser === 'string' ? browser : 'browser')
+}
+
+async function commandOf(
+  folder: AppFolder,
+  { scripts, main }: Package,
+  { started, hasWorkspaces }: { started: string | undefined; hasWorkspaces: boolean },
+): Promise<string> {
+  if (started !== undefined) {
     // Without a manager in between, the program itself gets the signals.
-    const isOne = !('prestart' in scripts) && !('poststart' in scripts)
-    return (isOne ? inShell(start) : undefined) ?? `${manager} run start`
+    const isOne = !(`pre${started}` in scripts) && !(`post${started}` in scripts)
+    return (isOne ? inShell(scripts[started] ?? '') : undefined) ?? `npm run ${started}`
   }
   const tried = [...new Set([...(main === undefined ? [] : [main]), 'server.js', 'index.js'])]
-  const found = tried.map((path) => posix.normalize(path)).find((path) => paths.has(path))
+  const found = tried.map((path) => posix.normalize(path)).find((path) => folder.paths.has(path))
   if (found !== undefined) return `node ${found}`
+  const { start } = scripts
   throw new DetectionError(
-    `Nothing says how the app is started: package.json has no script "start", and there is no ${tried.join(', no ')}.`,
-    !manifest.hasWorkspaces
-      ? 'Add a script to package.json: "scripts": { "start": "node server.js" }.'
-      : 'Name the programs of its workspaces in a Procfile, one in a line, such as "web: node web/server.js" and "api: node api/server.js".',
+    start === undefined
+      ? `Nothing says how the app is started: package.json has no script "start", and there is no ${tried.join(', no ')}.`
+      : `The script "start" of package.json, "${start}", begins a server for development.`,
+    hasWorkspaces
+      ? `Name the programs of its workspaces in a Procfile, one in a line, such as ${await exampleLines(folder)}.`
+      : `Add a script to package.json: "scripts": { "start${start === undefined ? '' : ':prod'}": "node server.js" }.`,
   )
+}
+
+/** Of workspaces with a script "start", where there are some. */
+async function exampleLines({ paths, read }: AppFolder): Promise<string> {
+  const found: string[] = []
+  for (const path of paths) {
+    const folder = /^((?:[^/]+\/){0,2}[^/]+)\/package\.json$/.exec(path)?.[1]
+    if (folder === undefined || found.length === 2) continue
+    const start = fieldAt(parseObject((await read(path)) ?? ''), 'scripts', 'start')
+    if (start !== undefined)
+      found.push(
+        `"${found.length === 0 ? 'web' : posix.basename(folder)}: npm --prefix ${folder} start"`,
+      )
+  }
+  return found.length === 0
+    ? '"web: node web/server.js" and "api: node api/server.js"'
+    : found.join(' and ')
 }

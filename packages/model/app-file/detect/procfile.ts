@@ -1,4 +1,5 @@
 /** Processes of a Procfile. */
+import { names } from '../values.ts'
 import { type DetectedService, DetectionError } from './detected.ts'
 import { toExecutable } from './shell.ts'
 
@@ -20,13 +21,16 @@ export function parseProcfile(text: string): Procfile {
         `Line ${index + 1} of Procfile is not "name: command".`,
         'Correct it, for example: web: node server.js',
       )
-    processes.set(
-      name
-        .toLowerCase()
-        .replaceAll('_', '-')
-        .replace(/(?<!-)-+$/, ''),
-      toExecutable(command),
-    )
+    const service = name
+      .toLowerCase()
+      .replaceAll('_', '-')
+      .replace(/(?<!-)-+$/, '')
+    if (processes.has(service) || !names.service.test(service))
+      throw new DetectionError(
+        `Line ${index + 1} of Procfile names "${name}", which ${processes.has(service) ? 'a line before has, too' : 'is no name of a service'}.`,
+        'Choose another name, of at most 30 letters, digits and hyphens.',
+      )
+    processes.set(service, toExecutable(command))
   })
   const release = processes.get('release')
   processes.delete('release')

@@ -1,4 +1,4 @@
-/** Apps of Python: Django, FastAPI, Starlette, Flask, or a script. */
+/** Apps of Python: Django, frameworks of ASGI, Flask, Streamlit, or a script. */
 import { databasesOf } from './databases.ts'
 import {
   type AppFolder,
@@ -8,9 +8,13 @@ import {
   type PythonLanguage,
   type VersionDemand,
 } from './detected.ts'
+import { pinnedVersion } from './pinned-version.ts'
 import { type PythonProject, readProject, readRequirements } from './requirements.ts'
 
-const packageFiles = ['uv.lock', 'poetry.lock', 'pyproject.toml', 'requirements.txt'] as const
+const packageFiles = [
+  ...(['uv.lock', 'poetry.lock', 'pyproject.toml', 'requirements.txt'] as const),
+  ...(['requirements/production.txt', 'requirements/prod.txt'] as const),
+]
 type PackageFile = (typeof packageFiles)[number]
 
 /** Modules that are searched first for an object, in this order. */
@@ -28,13 +32,21 @@ export async function detectPython(
   folder: AppFolder,
   { python, startIsKnown = false }: BuildWishes,
 ): Promise<DetectedApp> {
-  const file = packageFiles.find((path) => folder.paths.has(path))
-  const project = file === 'requirements.txt' ? undefined : await readProject(folder)
+  const project = await readProject(folder)
+  const file = packageFiles.find(
+    (path) =>
+      folder.paths.has(path) &&
+      // Often it has nothing but settings of tools.
+      (path !== 'pyproject.toml' ||
+        (project?.packages ?? []).some((name) => name !== 'python') ||
+        !folder.paths.has('requirements.txt')),
+  )
   const packages = new Set(
-    file === 'requirements.txt'
+    file?.startsWith('requirements')
       ? await readRequirements(folder, file)
       : [...(project?.packages ?? []), ...(await frozenPackages(folder, file))],
   )
+  const manage = findManage(folder, packages)
   const { title, command } = startIsKnown
     ? { title: 'Python', command: undefined }
     : await findStart(folder, { packages, file })
@@ -42,17 +54,14 @@ export async function detectPython(
     kind: 'python',
     packages: file,
     requirements: file === 'pyproject.toml' ? project?.requirements : undefined,
-    collectsStatic: folder.paths.has('manage.py') && (await hasStaticRoot(folder)),
+    collectsStatic: (await hasStaticRoot(folder)) ? manage : undefined,
     version: await versionOf(folder, project, python),
   }
   const by = file === 'uv.lock' ? 'uv' : file === 'poetry.lock' ? 'Poetry' : 'pip'
   return {
     language,
     title: `${title} with ${by}`,
-    because: [
-      ...(folder.paths.has('manage.py') ? ['manage.py'] : []),
-      ...(file === undefined ? [] : [file]),
-    ],
+    because: [...(manage === undefined ? [] : [manage]), ...(file === undefined ? [] : [file])],
     services: [{ name: 'web', command, isWeb: true }],
     release: undefined,
     port: undefined,
@@ -72,7 +81,7 @@ async function frozenPackages(folder: AppFolder, file: PackageFile | undefined):
   const names = ((await folder.read(file)) ?? '').matchAll(/^name = "([^"]+)"/gm)
   return [...names]
     .map(([, name = '']) => name)
-    .filter((name) => name === 'gunicorn' || name === 'uvicorn')
+    .filter((name) => Object.values(servers).flat().includes(name))
 }
 
 interface Packages {
@@ -80,79 +89,166 @@ interface Packages {
   readonly file: PackageFile | undefined
 }
 
+/** Frameworks by their packages, with how they are served; the first one that an app has decides. */
+const frameworks: Readonly<Record<string, readonly [name: string, gateway: Gateway]>> = {
+  fastapi: ['FastAPI', 'asgi'],
+  litestar: ['Litestar', 'asgi'],
+  quart: ['Quart', 'asgi'],
+  starlette: ['Starlette', 'asgi'],
+  flask: ['Flask', 'wsgi'],
+}
+type Gateway = 'asgi' | 'wsgi'
+/** Servers for production; the first one that an app has runs it. */
+const servers: Readonly<Record<Gateway, readonly [string, ...string[]]>> = {
+  asgi: ['uvicorn', 'hypercorn'],
+  wsgi: ['gunicorn', 'waitress'],
+}
+
+interface Place {
+  /** `app.main` */
+  readonly module: string
+  /** `app`, or a function that makes it. */
+  readonly object: string
+  readonly isFactory?: boolean
+  /** Folder that modules are imported from; empty or undefined: that of the app. */
+  readonly below?: string
+}
+
+/** A package below src/ is imported without it. */
+function serve(server: string, given: Place): string {
+  const { object, isFactory = false } = given
+  const below = given.below ?? (/^src\.\w+\./.test(given.module) ? 'src/' : '')
+  const isBelow = below !== ''
+  const from = below.slice(0, -1)
+  const module =
+    given.below === undefined && isBelow ? given.module.slice(below.length) : given.module
+  const place = `${module}${object === '' ? '' : `:${object}`}`
+  const called = isFactory ? `'${place}()'` : place
+  const factory = isFactory ? ' --factory' : ''
+  switch (server) {
+    case 'uvicorn':
+      return `uvicorn ${place}${factory}${isBelow ? ` --app-dir ${from}` : ''} --host $HOST --port $PORT`
+    case 'hypercorn':
+      return `${isBelow ? `env PYTHONPATH=${from} ` : ''}hypercorn ${called} --bind $HOST:$PORT`
+    case 'waitress':
+      return `${isBelow ? `env PYTHONPATH=${from} ` : ''}waitress-serve --host $HOST --port $PORT${isFactory ? ' --call' : ''} ${place}`
+    default:
+      return `gunicorn ${called}${isBelow ? ` --pythonpath ${from}` : ''} --bind $HOST:$PORT`
+  }
+}
+
 async function findStart(folder: AppFolder, { packages, file }: Packages): Promise<Start> {
-  const bind = '--bind $HOST:$PORT'
-  if (folder.paths.has('manage.py')) {
-    const module = await djangoModule(folder)
-    needServer(packages, file, { framework: 'Django', server: 'gunicorn' })
-    return { title: 'Python (Django)', command: `gunicorn ${module} ${bind}` }
+  const manage = findManage(folder, packages)
+  if (manage !== undefined) {
+    const below = manage.slice(0, -'manage.py'.length)
+    const module = await djangoModule(folder, below)
+    const server = findServer(packages, file, { framework: 'Django', gateway: 'wsgi' })
+    const object = server === 'waitress' ? 'application' : ''
+    return { title: 'Python (Django)', command: serve(server, { module, object, below }) }
   }
-  if (packages.has('fastapi') || packages.has('starlette')) {
-    const framework = packages.has('fastapi') ? 'FastAPI' : 'Starlette'
-    const place = await findObject(
-      folder,
-      /^(\w+)\s*(?::\s*\w+\s*)?=\s*(?:\w+\.)?(?:FastAPI|Starlette)\(/m,
+  const known = Object.entries(frameworks).find(([name]) => packages.has(name))
+  if (known !== undefined) {
+    const [, [framework, gateway]] = known
+    const place = await findApp(folder, framework)
+    if (place === undefined) throw noObject(framework, servers[gateway][0])
+    const server = findServer(packages, file, { framework, gateway })
+    return { title: `Python (${framework})`, command: serve(server, place) }
+  }
+  const scripts = ['streamlit_app.py', 'main.py', 'app.py'].filter((path) => folder.paths.has(path))
+  if (packages.has('streamlit')) {
+    const pages = await Promise.all(
+      scripts.map(async (path) => /\bstreamlit\b/.test((await folder.read(path)) ?? '') && path),
     )
-    if (place === undefined) throw noObject(framework, `app = ${framework}()`)
-    needServer(packages, file, { framework, server: 'uvicorn' })
-    return { title: `Python (${framework})`, command: `uvicorn ${place} --host $HOST --port $PORT` }
+    const page = pages.find((path) => path !== false)
+    if (page !== undefined)
+      return {
+        title: 'Python (Streamlit)',
+        command: `streamlit run ${page} --server.headless true --server.address $HOST --server.port $PORT`,
+      }
   }
-  if (packages.has('flask')) {
-    const place =
-      (await findObject(folder, /^(\w+)\s*(?::\s*\w+\s*)?=\s*(?:\w+\.)?Flask\(/m)) ??
-      (await findObject(folder, /^(app|application)\s*=\s*(?:\w+\.)?(?:create_app|make_app)\(/m)) ??
-      quoted(await findObject(folder, /^def\s+(create_app|make_app)\(/m))
-    if (place === undefined) throw noObject('Flask', 'app = Flask(__name__)')
-    needServer(packages, file, { framework: 'Flask', server: 'gunicorn' })
-    return { title: 'Python (Flask)', command: `gunicorn ${place} ${bind}` }
+  const script = scripts.find((path) => path !== 'streamlit_app.py')
+  if (script !== undefined) {
+    const variables = packages.has('gradio')
+      ? 'env GRADIO_SERVER_NAME=$HOST GRADIO_SERVER_PORT=$PORT '
+      : ''
+    return { title: 'Python', command: `${variables}python3 ${script}` }
   }
-  const script = ['main.py', 'app.py'].find((path) => folder.paths.has(path))
-  if (script !== undefined) return { title: 'Python', command: `python3 ${script}` }
   throw new DetectionError(
-    'Nothing says how the app is started: there is no manage.py, no FastAPI, Starlette or Flask among its packages, no main.py and no app.py.',
+    `Nothing says how the app is started: there is no manage.py, no ${Object.values(frameworks)
+      .map(([name]) => name)
+      .join(', no ')} among its packages, no main.py and no app.py.`,
     'Give its command in .fairlead/app.yml: services: { web: { command: python3 SCRIPT.py } }.',
   )
 }
 
-function quoted(factory: string | undefined): string | undefined {
-  return factory === undefined ? undefined : `'${factory}()'`
+/** An object of the framework, what a function made, or the function itself. */
+async function findApp(folder: AppFolder, framework: string): Promise<Place | undefined> {
+  const object =
+    (await findObject(
+      folder,
+      new RegExp(`^(\\w+)\\s*(?::\\s*[\\w.]+\\s*)?=\\s*(?:\\w+\\.)?${framework}\\(`, 'm'),
+    )) ??
+    (await findObject(
+      folder,
+      /^(app|application|api)\s*(?::\s*[\w.]+\s*)?=\s*(?:\w+\.)?(?:create|make|get|build|init)_\w+\(/m,
+    ))
+  if (object !== undefined) return object
+  const factory = await findObject(folder, /^def\s+((?:create|make|get|build)_app(?:lication)?)\(/m)
+  return factory && { ...factory, isFactory: true }
 }
 
-function noObject(framework: string, line: string): DetectionError {
+function noObject(framework: string, server: string): DetectionError {
+  const example =
+    server === 'gunicorn'
+      ? 'gunicorn MODULE:OBJECT --bind $HOST:$PORT'
+      : 'uvicorn MODULE:OBJECT --host $HOST --port $PORT'
   return new DetectionError(
-    `${framework} is among the packages, and no module has a line such as "${line}" at its beginning.`,
-    'Give its command in .fairlead/app.yml: services: { web: { command: gunicorn MODULE:OBJECT --bind $HOST:$PORT } }.',
+    `${framework} is among the packages, and no module has a line such as "app = ${framework}(...)" at its beginning.`,
+    `Give its command in .fairlead/app.yml: services: { web: { command: ${example} } }.`,
   )
 }
 
 /** The server of development that frameworks bring is slow, and open to attacks. */
-function needServer(
+function findServer(
   packages: ReadonlySet<string>,
   file: PackageFile | undefined,
-  { framework, server }: { framework: string; server: string },
-): void {
-  if (packages.has(server)) return
-  const remedies: Readonly<Record<PackageFile, string>> = {
+  { framework, gateway }: { framework: string; gateway: Gateway },
+): string {
+  const found = servers[gateway].find((name) => packages.has(name))
+  if (found !== undefined) return found
+  const [server] = servers[gateway]
+  const place = file ?? 'requirements.txt'
+  const remedies: Partial<Record<PackageFile, string>> = {
     'uv.lock': `Run "uv add ${server}".`,
     'poetry.lock': `Run "poetry add ${server}".`,
     'pyproject.toml': `Add "${server}" to dependencies in pyproject.toml.`,
-    'requirements.txt': `Add ${server} to requirements.txt: a line "${server}".`,
   }
   throw new DetectionError(
     `The app uses ${framework}, and has no server for production among its packages.`,
-    remedies[file ?? 'requirements.txt'],
+    remedies[place] ?? `Add ${server} to ${place}: a line "${server}".`,
   )
 }
 
-async function djangoModule(folder: AppFolder): Promise<string> {
-  const text = (await folder.read('manage.py')) ?? ''
+/** That of the folder, or the only one of those in it. */
+function findManage({ paths }: AppFolder, packages: ReadonlySet<string>): string | undefined {
+  if (paths.has('manage.py')) return 'manage.py'
+  const found = [...paths].filter((path) => /^[\w-]+\/manage\.py$/.test(path))
+  return found.length === 1 && packages.has('django') ? found[0] : undefined
+}
+
+/** @param below Folder of manage.py, with `/` at its end, or empty */
+async function djangoModule(folder: AppFolder, below: string): Promise<string> {
+  const text = (await folder.read(`${below}manage.py`)) ?? ''
   const settings = /DJANGO_SETTINGS_MODULE['"]\s*,\s*['"]([\w.]+)['"]/.exec(text)?.[1]
   const folders = (settings ?? '').split('.')
   for (let length = folders.length - 1; length > 0; length--) {
     const found = folders.slice(0, length).join('/')
-    if (folder.paths.has(`${found}/wsgi.py`)) return `${found.replaceAll('/', '.')}.wsgi`
+    if (folder.paths.has(`${below}${found}/wsgi.py`)) return `${found.replaceAll('/', '.')}.wsgi`
   }
-  const [only] = [...folder.paths].filter((path) => /^[^/]+\/wsgi\.py$/.test(path))
+  const [only] = [...folder.paths]
+    .filter((path) => path.startsWith(below))
+    .map((path) => path.slice(below.length))
+    .filter((path) => /^[^/]+\/wsgi\.py$/.test(path))
   if (only !== undefined) return only.slice(0, -'.py'.length).replace('/', '.')
   throw new DetectionError(
     'manage.py is there, and no folder of the project has a wsgi.py.',
@@ -160,8 +256,7 @@ async function djangoModule(folder: AppFolder): Promise<string> {
   )
 }
 
-/** `app.main:app`. */
-async function findObject(folder: AppFolder, line: RegExp): Promise<string | undefined> {
+async function findObject(folder: AppFolder, line: RegExp): Promise<Place | undefined> {
   const others = [...folder.paths].filter(
     (path) =>
       /^(?:[A-Za-z_]\w*\/){0,3}[A-Za-z_]\w*\.py$/.test(path) &&
@@ -171,9 +266,9 @@ async function findObject(folder: AppFolder, line: RegExp): Promise<string | und
   const depth = (path: string) => path.split('/').length
   const rest = others.sort((one, other) => depth(one) - depth(other) || (one < other ? -1 : 1))
   for (const path of [...new Set([...known, ...rest])].slice(0, maxModules)) {
-    const name = line.exec((await folder.read(path)) ?? '')?.[1]
-    if (name === undefined) continue
-    return `${path.replace(/(?:\/__init__)?\.py$/, '').replaceAll('/', '.')}:${name}`
+    const object = line.exec((await folder.read(path)) ?? '')?.[1]
+    if (object === undefined) continue
+    return { module: path.replace(/(?:\/__init__)?\.py$/, '').replaceAll('/', '.'), object }
   }
   return undefined
 }
@@ -192,10 +287,8 @@ async function versionOf(
   wished: string | undefined,
 ): Promise<VersionDemand | undefined> {
   if (wished !== undefined) return { range: wished, place: 'build.python' }
-  const file = (await folder.read('.python-version'))?.trim()
-  // Not each patch release is on each machine.
-  if (file !== undefined && /^\d/.test(file))
-    return { range: file.split('.').slice(0, 2).join('.'), place: '.python-version' }
+  const pinned = await pinnedVersion(folder, 'python')
+  if (pinned !== undefined) return pinned
   const range = project?.python
   return range === undefined
     ? undefined

@@ -64,14 +64,15 @@ export function parseToml(text: string, file: string): Record<string, unknown> {
   }
 }
 
-/** The name in `Flask[async]>=3; python_version > "3.8"`, `flask @ https://…` and `git+https://…#egg=flask`; of `fastapi[standard]` its server, too. */
+/** The name in `Flask[async]>=3; python_version > "3.8"`, `flask @ https://…` and `git+https://…#egg=flask`; of `fastapi[standard]` and `quart` their server, too. */
 function packageOf(text: string): string[] {
   const egg = /#egg=([\w.-]+)/.exec(text)?.[1]
   if (egg !== undefined) return [normalize(egg)]
   const [, name, extras = ''] = /^([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?/.exec(text) ?? []
   if (name === undefined) return []
-  const server = normalize(name) === 'fastapi' && /standard|all/.test(extras) ? ['uvicorn'] : []
-  return [normalize(name), ...server]
+  const found = normalize(name)
+  const hasServer = /standard|all/.test(extras) && ['fastapi', 'litestar'].includes(found)
+  return [found, ...(hasServer ? ['uvicorn'] : found === 'quart' ? ['hypercorn'] : [])]
 }
 
 /** @see https://packaging.python.org/en/latest/specifications/name-normalization/ */

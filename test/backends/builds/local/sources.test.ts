@@ -98,6 +98,7 @@ test('uploaded folders', async (t) => {
   const programs = createFolder('programs')
   t.after(() => removeFolder(programs))
   writeFileSync(join(programs, 'buildah'), buildah, { mode: 0o755 })
+  writeFileSync(join(programs, 'cargo'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
   const variables = { PATH: `${programs}:${process.env['PATH']}` }
   builds = await startLocalBuilds(t, {
     settings: { readable: [programs] },
@@ -261,7 +262,12 @@ func main() {
     [
       'app-scenario 85: Node',
       { ...node, 'package.json': '{"engines":{"node":">=99"},"main":"server.js"}' },
-      /wants Node >=99 \(engines\.node\), and this machine has \d+\.\d+/,
+      /wants Node >=99 \(engines\.node\), and this machine has \d+\.\d+.* build: \{ node: VERSION \}/,
+    ],
+    [
+      'a Cargo that needs the home of a user',
+      { 'Cargo.toml': '[package]\nname = "x"\n', 'Cargo.lock': '', 'src/main.rs': '' },
+      /does not run in builds.*\/cargo\)\. .*RUSTUP_HOME/,
     ],
   ] as const) {
     await t.test(`${name} fails with a remedy`, async () => {
