@@ -153,6 +153,10 @@ security.oauth2.enabled: true
     'kayenta: {newrelic: {enabled: false, accounts: [{name: n, apiKey: xxxx, applicationKey: xxxx}]}, prometheus: {enabled: false, accounts: [{name: p}]}}\njenkins: {enabled: false, masters: [{name: j, address: YOUR_JENKINS}]}\n',
     '',
   ),
+  'addresses of Halyard': inGate(
+    'security: {apiSecurity: {overrideBaseUrl: "https://g.example", corsAccessPattern: .*, ssl: {enabled: false}}, uiSecurity: {overrideBaseUrl: "https://d.example"}}\n',
+    'security.apiSecurity http.publicUrl security.uiSecurity services.deck.baseUrl',
+  ),
   'roles of fiat': inGate(
     'auth: {enabled: true, groupMembership: {service: external}, permissions: {provider: {application: aggregate}}}\nfiat: {session-filter: {enabled: false}, restrictApplicationCreation: true, legacyFallback.enabled: false}\n',
     'auth.permissions.provider',
