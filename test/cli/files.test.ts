@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { JsonObject } from '../../packages/base/json/values.ts'
+import { readDefinitions } from '../../packages/model/definition-files/read-file.ts'
 import { startGateway } from '../support/gateway.ts'
 import { program } from '../support/program.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -21,6 +22,18 @@ interface Ended {
 }
 
 const wait = { type: 'wait', name: 'Wait', refId: '1', requisiteStageRefIds: [], waitTime: 1 }
+
+const resources = `apiVersion: pacrd.armory.spinnaker.io/v1alpha1
+kind: Pipeline
+metadata: { name: web }
+spec:
+  stages:
+    - type: deployManifest
+      properties: { refId: "1", manifests: ["apiVersion: v1\\nkind: Service"] }
+    - type: webhook
+      properties: { <<: &common { name: a, refId: "2" }, payload: '{"a": 1}', name: b }
+    - { type: BakeManifest, name: Bake, bakeManifest: { templateRenderer: helm2 } }
+`
 
 test('files and instances', { timeout: 600_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-files-'))
@@ -302,6 +315,25 @@ test('files and instances', { timeout: 600_000 }, async (t) => {
       /a\.yml: pipeline "x" of shop: stages\[0\]\.pipeline: there is no pipeline "None" in the application shop/,
     )
     assert.equal((await run(relayed, 'diff')).code, 3)
+    write('wrong/a.yml', 'apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nspec: {}\n')
+    const manifest = await run(relayed, 'diff', '-f', 'wrong')
+    assert.match(manifest.err, /"Rollout" of argoproj\.io\/v1alpha1 is a manifest of Kubernetes/)
+    const sent = await fetch(`${url}/pipelines`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/yaml' },
+      body: resources,
+    })
+    assert.match(await sent.text(), /manifest of Kubernetes: send the definition in its \\"spec\\"/)
+  })
+
+  await t.test('resources of PaCRD and YAML merges are definitions', () => {
+    const [read] = readDefinitions(resources)
+    const web = { apiVersion: 'v1', kind: 'Service' }
+    assert.deepEqual(read?.document['stages'], [
+      { type: 'deployManifest', refId: '1', manifests: [web] },
+      { type: 'webhook', refId: '2', payload: { a: 1 }, name: 'b' },
+      { type: 'bakeManifest', name: 'Bake', templateRenderer: 'helm2' },
+    ])
   })
 
   await t.test('app-scenario 33: export, diff and apply ask only what Gate has', async () => {
