@@ -71,7 +71,11 @@ export async function matchTriggers(
     }
   }
   if (candidates.length > 0) return { candidates }
-  return { candidates, reason: declined ?? 'No trigger of a pipeline waits for this.' }
+  const nobody =
+    about.length === 0
+      ? 'The body names nothing that a trigger could wait for. Check type and source in the address of the webhook.'
+      : 'No trigger of a pipeline waits for this.'
+  return { candidates, reason: declined ?? nobody }
 }
 
 interface Arrival {

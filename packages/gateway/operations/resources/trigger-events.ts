@@ -138,6 +138,10 @@ const WebhookAnswer = model('WebhookAnswer', {
     .boolean()
     .describe('The event was accepted; whether it starts a pipeline is decided afterwards.'),
   eventId: z.string().nullable(),
+  reason: z
+    .string()
+    .optional()
+    .describe('Why the body reports nothing that could start a pipeline.'),
 })
 
 const PreconfiguredStage = model('PreconfiguredStage', {
