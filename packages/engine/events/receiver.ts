@@ -129,7 +129,8 @@ export class EventReceiver {
     const kind = triggerKinds.find(({ eventType }) => eventType === event.type)
     if (kind?.reportedByServices !== true || (kind.checksSignature === true && isSigned(event)))
       return
-    const message = `Events of the type ${event.type} start triggers without a secret. Send them with an API token, or use a webhook trigger.`
+    const signed = kind.checksSignature ? 'sign them with the secret of the trigger, ' : ''
+    const message = `Events of the type ${event.type} are taken only from known senders. Send them with an API token, ${signed}or use a webhook trigger.`
     throw new PortError(403, message)
   }
 }

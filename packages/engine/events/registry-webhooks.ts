@@ -84,20 +84,28 @@ export function readDistribution(payload: JsonObject): PushedImage[] {
 
 const toHarbor = shape({
   type: textOf,
-  event_data: shape({
-    repository: shape({ repo_full_name: textOf }),
-    resources: list(shape({ tag: textOf, digest: textOf, resource_url: textOf })),
-  }),
+  data: [
+    shape({
+      repository: shape({ repo_full_name: textOf }),
+      resources: list(shape({ tag: textOf, digest: textOf, resource_url: textOf })),
+    }),
+    'event_data',
+    'data',
+  ],
 })
+const harborPushes: readonly unknown[] = ['PUSH_ARTIFACT', 'pushImage', 'harbor.artifact.pushed']
 
+/** An image that is pushed without a tag has its digest in place of one. */
 function readHarbor(payload: JsonObject): PushedImage[] {
-  const { type, event_data: data } = toHarbor(payload)
-  if (type !== 'PUSH_ARTIFACT' && type !== 'pushImage') return []
-  return data.resources.map(({ resource_url: address, ...image }) => ({
-    registry: splitAddress(address).registry,
-    repository: data.repository.repo_full_name,
-    ...image,
-  }))
+  const { type, data } = toHarbor(payload)
+  if (!harborPushes.includes(type)) return []
+  return data.resources
+    .filter(({ tag }) => !tag?.includes(':'))
+    .map(({ resource_url: address, ...image }) => ({
+      registry: splitAddress(address).registry,
+      repository: data.repository.repo_full_name,
+      ...image,
+    }))
 }
 
 /** Package event of GitHub or Gitea. */

@@ -238,6 +238,7 @@ test('pings and tests of any host start nothing', async (t) => {
   const { send } = await startEvents(t, [])
   const { repository } = giteaPush
   const comment = { action: 'created', comment: {}, repository }
+  const gitlabRun = { project: gitlabPush.project, object_attributes: { ref: 'main', sha: after } }
   const test = /^It is a ping, a test/
   const sent: [
     source: string,
@@ -250,12 +251,39 @@ test('pings and tests of any host start nothing', async (t) => {
     ['gogs', /^The event "issues" starts nothing/, comment, { 'X-Gogs-Event': 'issues' }],
     ['github', /^The event "issue_comment"/, comment, { 'X-GitHub-Event': 'issue_comment' }],
     ['bitbucket', test, { test: true }, { 'X-Event-Key': 'diagnostics:ping' }],
+    [
+      'bitbucket',
+      /^The event "pullrequest:created"/,
+      { repository: { full_name: 'a/b' } },
+      { 'X-Event-Key': 'pullrequest:created' },
+    ],
+    [
+      'gitlab',
+      /^The event "Pipeline Hook"/,
+      { ...gitlabRun, object_kind: 'pipeline' },
+      { 'X-Gitlab-Event': 'Pipeline Hook' },
+    ],
   ]
   for (const [source, expected, body, headers] of sent) {
     const { reason, ...answer } = (await send(source, body, headers)).body
     assert.deepEqual(answer, { eventProcessed: false, eventId: null }, JSON.stringify(body))
     assert.match(String(reason), expected)
   }
+})
+
+test('a merge request of GitLab starts the commit and the branch that it brings', async (t) => {
+  const { outcome, recording } = await startEvents(t, [
+    { ...place, source: 'gitlab', branch: 'feature' },
+  ])
+  const request = { last_commit: { id: after }, source_branch: 'feature', iid: 7, state: 'opened' }
+  const { project } = gitlabPush
+  const body = { object_kind: 'merge_request', project, object_attributes: request }
+  assert.equal(await outcome('gitlab', body), 'started')
+  await recording.untilStarts(1)
+  const [started] = recording.starts.map((start) => start.body['trigger'] as JsonObject)
+  const { hash, action, properties } = started ?? {}
+  assert.deepEqual([hash, action], [after, 'merge_request'])
+  assert.deepEqual(properties, { number: 7, state: 'opened' })
 })
 
 test('the deletion of a branch starts what waits for it alone', async (t) => {

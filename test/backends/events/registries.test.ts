@@ -67,6 +67,19 @@ const pushes: Readonly<
     },
     images: [`harbor.example org/app 1.0 ${digest}`],
   },
+  Harbor: {
+    body: {
+      type: 'harbor.artifact.pushed',
+      data: {
+        resources: [
+          { tag: '1.1', digest, resource_url: 'harbor.example/org/app:1.1' },
+          { tag: digest, digest, resource_url: `harbor.example/org/app@${digest}` },
+        ],
+        repository: { repo_full_name: 'org/app' },
+      },
+    },
+    images: [`harbor.example org/app 1.1 ${digest}`],
+  },
   ghcr: {
     body: {
       action: 'published',
