@@ -940,6 +940,17 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
     },
   ],
   [
+    'stages of an operator, of a plug-in and of another cloud',
+    {
+      stages: [
+        { type: 'notifyGit', alias: 'preconfiguredWebhook', name: 'a' },
+        { type: 'runMultiplePipelines', name: 'b' },
+        { type: 'deploy', name: 'c', clusters: [{ ...cluster('gce'), account: 'my-gce' }] },
+      ],
+    },
+    /configures: add it to webhook\.preconfigured.*belong to plug-ins of Armory.*does not deploy to "gce"/s,
+  ],
+  [
     'dinghy in one module',
     {
       application: 'shop',
