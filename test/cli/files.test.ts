@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { JsonObject } from '../../packages/base/json/values.ts'
+import { toPortable } from '../../packages/cli/files/definition.ts'
 import { readDefinitions } from '../../packages/model/definition-files/read-file.ts'
 import { startGateway } from '../support/gateway.ts'
 import { program } from '../support/program.ts'
@@ -326,7 +327,18 @@ test('files and instances', { timeout: 600_000 }, async (t) => {
     assert.match(await sent.text(), /manifest of Kubernetes: send the definition in its \\"spec\\"/)
   })
 
-  await t.test('resources of PaCRD and YAML merges are definitions', () => {
+  await t.test('resources of PaCRD, YAML merges and all of a dinghyfile are definitions', () => {
+    const spec = { email: 'a@x.example', appmetadata: { cloudProviders: ['kubernetes'] } }
+    const dinghy = { application: 'web', spec, pipelines: [{ name: 'a', stages: [] }] }
+    assert.deepEqual(readDefinitions(JSON.stringify(dinghy)), [
+      {
+        kind: 'application',
+        document: { name: 'web', email: 'a@x.example', cloudProviders: ['kubernetes'] },
+      },
+      { kind: 'pipeline', document: { application: 'web', name: 'a', stages: [] } },
+    ])
+    const { cloudProviders } = toPortable('application', { name: 'a', cloudProviders: ['b', 'c'] })
+    assert.equal(cloudProviders, 'b,c')
     const [read] = readDefinitions(resources)
     const web = { apiVersion: 'v1', kind: 'Service' }
     assert.deepEqual(read?.document['stages'], [

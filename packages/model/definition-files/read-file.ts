@@ -33,14 +33,20 @@ export function readDefinitions(text: string): FileDefinition[] {
   })
 }
 
-/** Pipelines of an application in one file, as dinghy and others write them; a resource of PaCRD. */
+/** An application and its pipelines in one file, as dinghy and others write them; a resource of PaCRD. */
 function unpack(document: unknown): unknown[] {
   if (!isObject(document)) return [document]
   if (textOf(document['apiVersion'])?.startsWith('pacrd.armory.spinnaker.io/'))
     return [ofResource(document)]
   if (!Array.isArray(document['pipelines']) || 'stages' in document) return [document]
-  const { application } = document
-  return objectsOf(document['pipelines']).map((pipeline) => ({ application, ...pipeline }))
+  const { application, spec } = document
+  const { appmetadata, ...fields } = objectOf(spec)
+  return [
+    ...(isObject(spec)
+      ? [{ kind: 'application', name: application, ...fields, ...objectOf(appmetadata) }]
+      : []),
+    ...objectsOf(document['pipelines']).map((pipeline) => ({ application, ...pipeline })),
+  ]
 }
 
 function ofResource({ kind, metadata, spec }: JsonObject): JsonObject {
