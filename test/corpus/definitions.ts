@@ -940,6 +940,15 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
     },
   ],
   [
+    'a precondition without its context',
+    {
+      stages: [
+        { type: 'checkPreconditions', preconditions: [{ type: 'expression', expression: 'true' }] },
+      ],
+    },
+    /names no expression/,
+  ],
+  [
     'stages of an operator, of a plug-in and of another cloud',
     {
       stages: [

@@ -1,6 +1,7 @@
 /** What a stage would fail for although each of its fields has the right type. */
 import { list, maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
 import {
+  fieldOf,
   isTrue,
   type JsonObject,
   numberOf,
@@ -79,6 +80,14 @@ const contents: Readonly<Record<string, (stage: JsonObject, findsImage: boolean)
       !/\$\{|^https?:\/\//i.test(scalarOf(url) ?? 'https://'),
       'url',
       'An address begins with https:// or http://.',
+    ),
+  checkPreconditions: ({ preconditions }) =>
+    objectsOf(preconditions).flatMap(({ type, context }, index) =>
+      doubt(
+        type === 'expression' && scalarOf(fieldOf(context, 'expression')) === undefined,
+        `preconditions[${index}].context.expression`,
+        'It names no expression, so it fails. Write one as "expression" in "context".',
+      ),
     ),
   deployManifest: (stage) => {
     const { source, artifact } = toManifests(stage)
