@@ -337,6 +337,14 @@ test('files and instances', { timeout: 600_000 }, async (t) => {
       },
       { kind: 'pipeline', document: { application: 'web', name: 'a', stages: [] } },
     ])
+    const config = { schema: '1', pipeline: { application: 'web', name: 'b' }, stages: [] }
+    assert.deepEqual(readDefinitions(JSON.stringify(config)), [
+      {
+        kind: 'pipeline',
+        document: { application: 'web', name: 'b', type: 'templatedPipeline', config },
+      },
+    ])
+    assert.throws(() => readDefinitions('{artifacts: [], environments: []}'), /needs Keel/)
     const { cloudProviders } = toPortable('application', { name: 'a', cloudProviders: ['b', 'c'] })
     assert.equal(cloudProviders, 'b,c')
     const [read] = readDefinitions(resources)

@@ -7,6 +7,7 @@ import {
   listOf,
   objectOf,
   objectsOf,
+  scalarOf,
   textOf,
 } from '@fairlead/base/json/values.ts'
 import { parseYamlStream } from '@fairlead/base/json/yaml.ts'
@@ -33,11 +34,14 @@ export function readDefinitions(text: string): FileDefinition[] {
   })
 }
 
-/** An application and its pipelines in one file, as dinghy and others write them; a resource of PaCRD. */
+/** An application and its pipelines in one file, as dinghy and others write them; a resource of PaCRD; an instance of a version-1 template. */
 function unpack(document: unknown): unknown[] {
   if (!isObject(document)) return [document]
   if (textOf(document['apiVersion'])?.startsWith('pacrd.armory.spinnaker.io/'))
     return [ofResource(document)]
+  const { pipeline } = document
+  if (scalarOf(document['schema']) === '1' && isObject(pipeline))
+    return [instanceOf(pipeline, document)]
   if (!Array.isArray(document['pipelines']) || 'stages' in document) return [document]
   const { application, spec } = document
   const { appmetadata, ...fields } = objectOf(spec)
@@ -47,6 +51,10 @@ function unpack(document: unknown): unknown[] {
       : []),
     ...objectsOf(document['pipelines']).map((pipeline) => ({ application, ...pipeline })),
   ]
+}
+
+function instanceOf({ application, name }: JsonObject, config: JsonObject): JsonObject {
+  return { application, name, type: 'templatedPipeline', config }
 }
 
 function ofResource({ kind, metadata, spec }: JsonObject): JsonObject {
@@ -83,11 +91,25 @@ function mapEntries(object: JsonObject, change: (key: string, value: unknown) =>
   return Object.fromEntries(Object.entries(object).map(([key, each]) => [key, change(key, each)]))
 }
 
+/** Files of Spinnaker that hold no definitions, by what only they have. */
+const others: readonly [keys: readonly string[], is: string][] = [
+  [
+    ['deploymentConfigurations'],
+    'it is the configuration of Halyard, not a definition: check the files that Halyard generates of it with --config',
+  ],
+  [
+    ['artifacts', 'environments'],
+    'it is a delivery configuration, which needs Keel: set services.keel.baseUrl, and send it to /managed/delivery-configs',
+  ],
+]
+
 function describeUnknown(document: unknown): string {
   const said = isObject(document) ? textOf(document['kind']) : undefined
   const choice = `write one of ${fileKinds.join(', ')}`
   if (isManifest(document))
     return `"${said}" of ${textOf(document['apiVersion'])} is a manifest of Kubernetes, no definition: a stage deployManifest deploys it, and ${choice} for a definition`
+  const other = others.find(([keys]) => isObject(document) && keys.every((key) => key in document))
+  if (other !== undefined) return other[1]
   return said === undefined
     ? `it is no definition that is known: write "kind", one of ${fileKinds.join(', ')}`
     : `"${said}" is no kind of definition: ${choice}`
