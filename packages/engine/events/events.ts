@@ -88,7 +88,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   const events: Events = {
     takesLifeCycle: false,
     triggerTypes: eventTriggerTypes,
-    report: (event, as) => receiver.handle(toEvent(event), as),
+    report: async (event, as) => void (await receiver.handle(toEvent(event), as)),
     announce: (told, as) =>
       told.kind === 'event' ? notify.event(told.event, as) : notify.request(told.request, as),
     record: (record) => log.add(record),
@@ -116,7 +116,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
           (source) => source.isPolled?.(context) ?? true,
         ),
         log,
-        handle: (event, advance) => receiver.handle(event, undefined, advance),
+        handle: async (event, advance) => void (await receiver.handle(event, undefined, advance)),
         pauses: { lookMs: pauses.cronMs, intervalMs: pauses.pollMs },
       })
       polls.start()
@@ -166,18 +166,19 @@ function mountEvents(
     const reported = toWebhookEvents({ type, source, headers, raw, body }, context)
     const events = reported.flatMap(toRegistryEvents)
     const [event] = reported
-    const reason =
+    const ignored =
       event === undefined
         ? describeNoEvent(headers)
         : 'It reports no image that was pushed with a tag.'
     if (events.length === 0)
-      log.add({ type, source, summary: {}, reason, share: 'unknown', triggers: [] })
-    await handleAll(receiver, events, trustedCallerOf(request))
+      log.add({ type, source, summary: {}, reason: ignored, share: 'unknown', triggers: [] })
+    const reasons = await handleAll(receiver, events, trustedCallerOf(request))
+    const [reason = ignored] = reasons
     // It says whether the event was taken in, not whether it started anything.
     return {
       eventProcessed: event !== undefined,
       eventId: event?.id ?? null,
-      ...(events.length === 0 && { reason }),
+      ...(reasons.every((each) => each !== undefined) && { reason }),
     }
   }
   app.post('/webhooks/cdevents/:source', (request) =>
@@ -202,16 +203,26 @@ function mountEvents(
   })
 }
 
-/** One that fails holds up no other. @throws what the first has failed with */
+/**
+ * One that fails holds up no other.
+ *
+ * @returns why no trigger waits for each
+ * @throws what the first has failed with
+ */
 async function handleAll(
   receiver: EventReceiver,
   events: readonly Event[],
   caller: Caller | undefined,
-): Promise<void> {
+): Promise<readonly (string | undefined)[]> {
   const failures: unknown[] = []
+  const reasons: (string | undefined)[] = []
   for (const event of events)
-    await receiver.handle(event, caller).catch((error: unknown) => failures.push(error))
+    await receiver.handle(event, caller).then(
+      (reason) => reasons.push(reason),
+      (error: unknown) => failures.push(error),
+    )
   if (failures.length > 0) throw failures[0]
+  return reasons
 }
 
 function headersOf(request: FastifyRequest): Record<string, string> {

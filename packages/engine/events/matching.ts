@@ -31,6 +31,9 @@ export interface Matching {
   readonly reason?: string
 }
 
+/** What a sender without login does not hear: it tells which names triggers wait for. */
+export const noTrigger = 'No trigger of a pipeline waits for this.'
+
 /**
  * The triggers that wait for what an event is about, with one start for each that fires. Life-cycle events and unknown types fire
  * none.
@@ -74,7 +77,7 @@ export async function matchTriggers(
   const nobody =
     about.length === 0
       ? 'The body names nothing that a trigger could wait for. Check type and source in the address of the webhook.'
-      : 'No trigger of a pipeline waits for this.'
+      : noTrigger
   return { candidates, reason: declined ?? nobody }
 }
 

@@ -271,6 +271,21 @@ test('pings and tests of any host start nothing', async (t) => {
   }
 })
 
+test('the answer says why nothing starts, and to known senders that no trigger waits', async (t) => {
+  const { send } = await startEvents(t, [])
+  const none = 'No trigger of a pipeline waits for this.'
+  const sent: [source: string, user: string, body: JsonObject, expected: unknown][] = [
+    ['gogs', 'alice', giteaPush, none],
+    ['gogs', 'anonymous', giteaPush, undefined],
+    ['gitlab', 'anonymous', giteaPush, /^The body names nothing/],
+  ]
+  for (const [source, user, body, expected] of sent) {
+    const { reason } = (await send(source, body, { 'x-spinnaker-user': user })).body
+    if (expected instanceof RegExp) assert.match(String(reason), expected)
+    else assert.equal(reason, expected)
+  }
+})
+
 test('a merge request of GitLab starts the commit and the branch that it brings', async (t) => {
   const { outcome, recording } = await startEvents(t, [
     { ...place, source: 'gitlab', branch: 'feature' },

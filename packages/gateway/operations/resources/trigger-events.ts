@@ -141,7 +141,9 @@ const WebhookAnswer = model('WebhookAnswer', {
   reason: z
     .string()
     .optional()
-    .describe('Why the body reports nothing that could start a pipeline.'),
+    .describe(
+      'Why the body starts nothing: it reports no event, or no trigger waits for it. Only senders with a login hear the latter.',
+    ),
 })
 
 const PreconfiguredStage = model('PreconfiguredStage', {
