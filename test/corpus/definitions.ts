@@ -940,6 +940,13 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
     },
   ],
   [
+    'a manifest of an artifact without its source',
+    {
+      stages: [{ ...ofManifest, type: 'deployManifest', manifestArtifact: { type: 'gcs/object' } }],
+    },
+    /names an artifact: set "source"/,
+  ],
+  [
     'a precondition without its context',
     {
       stages: [

@@ -98,9 +98,12 @@ const contents: Readonly<Record<string, (stage: JsonObject, findsImage: boolean)
           'It does not say which artifact has the manifests.',
         )
       : doubt(
-          isEmptyList(stage['manifests']),
+          isEmptyList(stage['manifests']) ||
+            (stage['manifests'] === undefined && artifact !== undefined),
           'manifests',
-          'It has no manifest to deploy: write one.',
+          artifact === undefined
+            ? 'It has no manifest to deploy: write one.'
+            : 'It has no manifest to deploy, and names an artifact: set "source" to artifact.',
         )
   },
 }
