@@ -18,7 +18,7 @@ export function parseProperties(fileName: string, text: string): JsonObject {
   if (text.length > (isYaml ? maxYamlLength : maxLength)) return {}
   try {
     const document = isYaml
-      ? parseYaml(text)
+      ? parseYaml(text, { merges: true })
       : /\.json$/i.test(fileName)
         ? parseJson(text)
         : parseLines(text)

@@ -95,6 +95,10 @@ test('pushes', async (t) => {
     )
     const deployed = await cli('deploy')
     assert.equal(deployed.code, 0, deployed.stderr)
+    const internal = await cli('connect', '--repository', 'http://10.0.0.1/shop.git')
+    assert.match(internal.stderr, /must not call 10\.0\.0\.1: it is internal/)
+    const other = await cli('connect', '--repository', repository.url, '--branch', 'x')
+    assert.match(other.stderr, /no branch x yet/)
     const connected = await cli('connect', '--repository', repository.url, '--output', 'json')
     assert.equal(connected.code, 0, connected.stderr)
     secret = (JSON.parse(connected.stdout) as { secret: string }).secret

@@ -10,6 +10,8 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { JsonObject } from '../../packages/base/json/values.ts'
+import { toPortable } from '../../packages/cli/files/definition.ts'
+import { readDefinitions } from '../../packages/model/definition-files/read-file.ts'
 import { startGateway } from '../support/gateway.ts'
 import { program } from '../support/program.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -21,6 +23,18 @@ interface Ended {
 }
 
 const wait = { type: 'wait', name: 'Wait', refId: '1', requisiteStageRefIds: [], waitTime: 1 }
+
+const resources = `apiVersion: pacrd.armory.spinnaker.io/v1alpha1
+kind: Pipeline
+metadata: { name: web }
+spec:
+  stages:
+    - type: deployManifest
+      properties: { refId: "1", manifests: ["apiVersion: v1\\nkind: Service"] }
+    - type: webhook
+      properties: { <<: &common { name: a, refId: "2" }, payload: '{"a": 1}', name: b }
+    - { type: BakeManifest, name: Bake, bakeManifest: { templateRenderer: helm2 } }
+`
 
 test('files and instances', { timeout: 600_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-files-'))
@@ -302,6 +316,44 @@ test('files and instances', { timeout: 600_000 }, async (t) => {
       /a\.yml: pipeline "x" of shop: stages\[0\]\.pipeline: there is no pipeline "None" in the application shop/,
     )
     assert.equal((await run(relayed, 'diff')).code, 3)
+    write('wrong/a.yml', 'apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nspec: {}\n')
+    const manifest = await run(relayed, 'diff', '-f', 'wrong')
+    assert.match(manifest.err, /"Rollout" of argoproj\.io\/v1alpha1 is a manifest of Kubernetes/)
+    const sent = await fetch(`${url}/pipelines`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/yaml' },
+      body: resources,
+    })
+    assert.match(await sent.text(), /manifest of Kubernetes: send the definition in its \\"spec\\"/)
+  })
+
+  await t.test('resources of PaCRD, YAML merges and all of a dinghyfile are definitions', () => {
+    const spec = { email: 'a@x.example', appmetadata: { cloudProviders: ['kubernetes'] } }
+    const dinghy = { application: 'web', spec, pipelines: [{ name: 'a', stages: [] }] }
+    assert.deepEqual(readDefinitions(JSON.stringify(dinghy)), [
+      {
+        kind: 'application',
+        document: { name: 'web', email: 'a@x.example', cloudProviders: ['kubernetes'] },
+      },
+      { kind: 'pipeline', document: { application: 'web', name: 'a', stages: [] } },
+    ])
+    const config = { schema: '1', pipeline: { application: 'web', name: 'b' }, stages: [] }
+    assert.deepEqual(readDefinitions(JSON.stringify(config)), [
+      {
+        kind: 'pipeline',
+        document: { application: 'web', name: 'b', type: 'templatedPipeline', config },
+      },
+    ])
+    assert.throws(() => readDefinitions('{artifacts: [], environments: []}'), /needs Keel/)
+    const { cloudProviders } = toPortable('application', { name: 'a', cloudProviders: ['b', 'c'] })
+    assert.equal(cloudProviders, 'b,c')
+    const [read] = readDefinitions(resources)
+    const web = { apiVersion: 'v1', kind: 'Service' }
+    assert.deepEqual(read?.document['stages'], [
+      { type: 'deployManifest', refId: '1', manifests: [web] },
+      { type: 'webhook', refId: '2', payload: { a: 1 }, name: 'b' },
+      { type: 'bakeManifest', name: 'Bake', templateRenderer: 'helm2' },
+    ])
   })
 
   await t.test('app-scenario 33: export, diff and apply ask only what Gate has', async () => {

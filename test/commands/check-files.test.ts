@@ -57,7 +57,7 @@ test('files are judged as a save would, and find each other', async (t) => {
   const manifest = await check(write('m.yml', 'apiVersion: v1\nkind: Application\n'))
   assert.match(
     manifest.err,
-    /^m\.yml cannot be checked: it is a manifest of Kubernetes: name it in/,
+    /^m\.yml cannot be checked: "\w+" of \S+ is a manifest of Kubernetes.*deploy-to-kubernetes/,
   )
   const missing = await check('none.yml')
   assert.match(missing.err, /none\.yml does not exist/)

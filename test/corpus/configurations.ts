@@ -153,6 +153,14 @@ security.oauth2.enabled: true
     'kayenta: {newrelic: {enabled: false, accounts: [{name: n, apiKey: xxxx, applicationKey: xxxx}]}, prometheus: {enabled: false, accounts: [{name: p}]}}\njenkins: {enabled: false, masters: [{name: j, address: YOUR_JENKINS}]}\n',
     '',
   ),
+  'blocks of Orca, Echo and Front50': own(
+    'monitor: {activeExecutions: {redis: false}}\npipelineTemplate: {enabled: true, jinja: {enabled: true}}\narmorywebhooks: {enabled: true, forwarding: {baseUrl: "http://spin-dinghy:8081"}}\nvalidation: {applicationNameValidator: {validationRegex: "^.*$"}}\n',
+    'armorywebhooks monitor pipelineTemplate validation.',
+  ),
+  'addresses of Halyard': inGate(
+    'security: {apiSecurity: {overrideBaseUrl: "https://g.example", corsAccessPattern: .*, ssl: {enabled: false}}, uiSecurity: {overrideBaseUrl: "https://d.example"}}\n',
+    'security.apiSecurity http.publicUrl security.uiSecurity services.deck.baseUrl',
+  ),
   'roles of fiat': inGate(
     'auth: {enabled: true, groupMembership: {service: external}, permissions: {provider: {application: aggregate}}}\nfiat: {session-filter: {enabled: false}, restrictApplicationCreation: true, legacyFallback.enabled: false}\n',
     'auth.permissions.provider',
@@ -385,7 +393,7 @@ titus: {enabled: false}
   ),
   'registries of images': own(
     'dockerRegistry: {enabled: true, primaryAccount: hub, accounts: [{name: hub, address: "https://index.docker.io", username: u, password: p, email: e@x, cacheIntervalSeconds: 30, clientTimeoutMillis: 60000, repositories: [library/nginx]}]}\n',
-    'dockerRegistry',
+    'dockerRegistry artifacts.oci.accounts',
   ),
   'services and caches of clouddriver': own(
     'credentials: {poller: {enabled: true}, types: {kubernetes: {reloadFrequencyMs: 60000}}, primaryAccountTypes: [prod]}\naccount.storage.enabled: true\ncaching: {writeEnabled: true, redis: {hashingEnabled: false}}\nserviceLimits: {defaults: {rateLimit: 10}}\nudf: {enabled: false}\nkubernetes.verifyAccountHealth: false\n',

@@ -940,6 +940,33 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
     },
   ],
   [
+    'a manifest of an artifact without its source',
+    {
+      stages: [{ ...ofManifest, type: 'deployManifest', manifestArtifact: { type: 'gcs/object' } }],
+    },
+    /names an artifact: set "source"/,
+  ],
+  [
+    'a precondition without its context',
+    {
+      stages: [
+        { type: 'checkPreconditions', preconditions: [{ type: 'expression', expression: 'true' }] },
+      ],
+    },
+    /names no expression/,
+  ],
+  [
+    'stages of an operator, of a plug-in and of another cloud',
+    {
+      stages: [
+        { type: 'notifyGit', alias: 'preconfiguredWebhook', name: 'a' },
+        { type: 'runMultiplePipelines', name: 'b' },
+        { type: 'deploy', name: 'c', clusters: [{ ...cluster('gce'), account: 'my-gce' }] },
+      ],
+    },
+    /configures: add it to webhook\.preconfigured.*belong to plug-ins of Armory.*does not deploy to "gce"/s,
+  ],
+  [
     'dinghy in one module',
     {
       application: 'shop',

@@ -76,6 +76,7 @@ canary(
     }),
   ],
   { templates: { filter: 'resource.labels.name="${scope}"' } },
+  /no metrics of stackdriver/,
 )
 canary(
   [metric('CPU', prometheus('container_cpu_usage_seconds_total'))],
@@ -84,9 +85,21 @@ canary(
 )
 canary([metric('Hits', { type: 'datadog', metricName: 'trace.http.hits' })])
 canary([metric('Apdex', { type: 'newrelic', select: 'SELECT apdex(duration)', q: 'app = 1' })])
-canary([metric('5xx', { type: 'signalfx', metricName: 'requests.count', queryPairs: [] })])
-canary([metric('IOPS', { type: 'wavefront', metricName: 'disk.io', aggregate: 'avg' })])
-canary([metric('Alarms', { type: 'graphite', metricName: 'web.${scope}.alarms' })])
+canary(
+  [metric('5xx', { type: 'signalfx', metricName: 'requests.count', queryPairs: [] })],
+  {},
+  /no metrics of signalfx/,
+)
+canary(
+  [metric('IOPS', { type: 'wavefront', metricName: 'disk.io', aggregate: 'avg' })],
+  {},
+  /no metrics of wavefront/,
+)
+canary(
+  [metric('Alarms', { type: 'graphite', metricName: 'web.${scope}.alarms' })],
+  {},
+  /no metrics of graphite/,
+)
 canary(
   [
     metric('Errors', prometheus('errors'), { critical: true, nanStrategy: 'replace' }),

@@ -196,9 +196,18 @@ function findUnknown(
       }
     }
   }
-  if (passedOver.size > 0)
-    notices.push(`Ignored, as Fairlead does not use it: ${[...passedOver].sort().join(', ')}.`)
+  if (passedOver.size > 0) {
+    const named = [...passedOver].sort().map((path) => path + reasonOf(path, known))
+    notices.push(`Ignored, as Fairlead does not use it: ${named.join(', ')}.`)
+  }
   return unknown
+}
+
+/** What counts instead, where a key of Gate or of an installer is known. */
+function reasonOf(path: string, known: KnownKey): string {
+  const schema = schemaAt(path.split('.'), known)
+  const { effect, description } = schema === undefined ? {} : notesOf(schema)
+  return effect === 'none' && description ? ` (${description.replace(/\.$/, '')})` : ''
 }
 
 /** A block that is switched off decides nothing. In a file for all services, only a near word shows that the gateway is meant. */
@@ -231,16 +240,17 @@ function isOff(
   })
   if (flag !== undefined || older) return flag === false && !older
   if (!isGuarded(block)) return false
-  const { schema } =
-    [...block, 'enabled'].reduce<KnownKey | undefined>(
-      (key, name) => key && findChild(key, name),
-      known,
-    ) ?? {}
+  const schema = schemaAt([...block, 'enabled'], known)
   return (
     schema !== undefined &&
     notesOf(schema).effect !== 'none' &&
     z.safeParse(schema, undefined).data === false
   )
+}
+
+function schemaAt(path: readonly string[], known: KnownKey): KnownKey['schema'] {
+  return path.reduce<KnownKey | undefined>((key, name) => key && findChild(key, name), known)
+    ?.schema
 }
 
 /** One line for a whole unknown map. */

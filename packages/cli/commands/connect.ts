@@ -11,6 +11,7 @@ interface Connection {
   /** Path on the instance. */
   readonly webhook: string
   readonly secret: string
+  readonly problem?: string
 }
 
 const hosts = ['github', 'gitlab', 'bitbucket', 'gitea', 'forgejo', 'gogs', 'git'] as const
@@ -54,6 +55,7 @@ export const connect = defineCommand({
       '  content type  application/json',
       `  secret        ${made.secret}`,
     ])
+    if (made.problem !== undefined) output.note(made.problem)
   },
 })
 

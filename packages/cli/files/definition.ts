@@ -113,12 +113,19 @@ export function toPortable(kind: FileKind, document: JsonObject): JsonObject {
     !madeByServer[kind].includes(key) &&
     JSON.stringify(value) !== JSON.stringify(usual[key])
   const portable = Object.fromEntries(Object.entries(document).filter(isSaid))
-  if (kind === 'application') return { ...portable, name: String(document['name']).toLowerCase() }
+  if (kind === 'application')
+    return { ...withJoinedProviders(portable), name: String(document['name']).toLowerCase() }
   if (kind === 'load-balancer')
     return { ...portable, listeners: listOf(document['listeners']).map(withoutUsualProtocol) }
   const { triggers } = portable
   if (!Array.isArray(triggers)) return portable
   return { ...portable, triggers: triggers.map(withoutCronId) }
+}
+
+/** The store keeps the list as one text. */
+function withJoinedProviders(application: JsonObject): JsonObject {
+  const { cloudProviders: list } = application
+  return Array.isArray(list) ? { ...application, cloudProviders: list.join(',') } : application
 }
 
 /** Requests go on as HTTP, and connections as TCP, unless a listener says otherwise. */

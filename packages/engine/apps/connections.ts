@@ -1,5 +1,5 @@
 /** Connections of apps with repositories, whose pushes deploy them, and the previews of branches. */
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { ownDatabases } from '@fairlead/model/app-file/databases.ts'
 import type { AppHere } from '@fairlead/model/app-file/merge-environment.ts'
@@ -34,12 +34,18 @@ export class AppConnections implements AppRevisions {
     this.#deployments = deployments
   }
 
-  /** Lets pushes to a repository deploy the app; a connection that is there is replaced. @throws {PortError} 404, 409 */
+  /**
+   * Lets pushes to a repository deploy the app; a connection that is there is replaced.
+   *
+   * @throws {PortError} 400 or 404 when no poll could read the repository, 404, 409
+   */
   async connect(
     application: string,
     wanted: Omit<Connection, 'secret'>,
     as: Caller,
   ): Promise<JsonObject> {
+    await this.#records.known(application, as)
+    const problem = await this.#problemOf(wanted)
     return this.#records.inTurn(application, async () => {
       const { stored } = await this.#records.known(application, as)
       if (stored.isEjected)
@@ -63,8 +69,27 @@ export class AppConnections implements AppRevisions {
       }))
       await writeObjects(objects, true, { application, ports, store: this.#records.store, as })
       const { repository, branch, source, secret } = connection
-      return { application, repository, branch, source, secret, webhook: `/webhooks/git/${source}` }
+      const webhook = `/webhooks/git/${source}`
+      return { application, repository, branch, source, secret, webhook, ...definedOf({ problem }) }
     })
+  }
+
+  /** Why a push could not be read at the moment, as a sentence. @throws {PortError} when it never could */
+  async #problemOf({
+    repository,
+    branch,
+    account,
+  }: Omit<Connection, 'secret'>): Promise<string | undefined> {
+    const { versions } = this.#records.context.ports.infrastructure
+    try {
+      const found = await versions?.gitRefs({ url: repository, account }, undefined)
+      const { refs } = found ?? {}
+      if (refs === undefined || `refs/heads/${branch}` in refs) return undefined
+      return `The repository has no branch ${branch} yet. Push it, or name another with --branch.`
+    } catch (error) {
+      if (error instanceof PortError && error.status >= 500) return error.message
+      throw error
+    }
   }
 
   /** Pushes deploy it no more. @throws {PortError} 404 */

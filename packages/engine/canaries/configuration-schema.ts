@@ -13,6 +13,7 @@ import { findBodyProblems, optionalFlagField as flag } from '@fairlead/ports/req
 import { z } from 'zod'
 import { type JudgedMetric, judgeName } from './judge/judge.ts'
 import { findRareEvents } from './rare-events.ts'
+import { metricSources } from './sources/all.ts'
 
 /** Names that kayenta allows. */
 const nameForm = /^[A-Za-z0-9,_-]+$/
@@ -117,12 +118,34 @@ export function configurationFindings(config: JsonObject): DocumentFinding[] {
     ? [
         ...findRareEvents(config as { metrics?: readonly JudgedMetric[] }),
         ...weightlessGroups(config),
+        ...unknownSources(config),
       ]
     : problems.map(({ place, message }) => ({
         severity: 'error',
         place,
         message: `An analysis with it is rejected: ${message}.`,
       }))
+}
+
+const toSources = shape({
+  metrics: list(
+    shape({ name: or(textOf, ''), query: shape({ serviceType: textOf, type: textOf }) }),
+  ),
+})
+
+/** Metrics of sources that the embedded service does not have. */
+function unknownSources(config: JsonObject): DocumentFinding[] {
+  return toSources(config).metrics.flatMap(({ name, query }, index) => {
+    const wanted = query.serviceType ?? query.type
+    return wanted === undefined || metricSources.some(({ id }) => id === wanted)
+      ? []
+      : [
+          warningAt(
+            `metrics[${index}].query.type`,
+            `An analysis of "${name}" is rejected: the embedded service has no metrics of ${wanted}. Use ${metricSources.map(({ id }) => id).join(', ')}, or set services.kayenta.baseUrl.`,
+          ),
+        ]
+  })
 }
 
 const toGroups = shape({

@@ -5,7 +5,6 @@ import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '@fairlead/
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import type { EventRecord } from '@fairlead/ports/event-record.ts'
 import type { Events } from '@fairlead/ports/events.ts'
 import { acceptBytes } from '@fairlead/ports/requests/accept-bodies.ts'
 import { trustedCallerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
@@ -32,7 +31,7 @@ import { EventReceiver } from './receiver.ts'
 import { toRegistryEvents } from './registry-webhooks.ts'
 import { StartMarks, startMarkMigrations } from './start-marks.ts'
 import { type StartPauses, Starts, startMigrations } from './starts.ts'
-import { cloudEventData, toWebhookEvents } from './webhooks.ts'
+import { cloudEventData, describeNoEvent, toWebhookEvents } from './webhooks.ts'
 
 /** In milliseconds. */
 interface EventPauses extends StartPauses {
@@ -89,7 +88,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   const events: Events = {
     takesLifeCycle: false,
     triggerTypes: eventTriggerTypes,
-    report: (event, as) => receiver.handle(toEvent(event), as),
+    report: async (event, as) => void (await receiver.handle(toEvent(event), as)),
     announce: (told, as) =>
       told.kind === 'event' ? notify.event(told.event, as) : notify.request(told.request, as),
     record: (record) => log.add(record),
@@ -117,7 +116,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
           (source) => source.isPolled?.(context) ?? true,
         ),
         log,
-        handle: (event, advance) => receiver.handle(event, undefined, advance),
+        handle: async (event, advance) => void (await receiver.handle(event, undefined, advance)),
         pauses: { lookMs: pauses.cronMs, intervalMs: pauses.pollMs },
       })
       polls.start()
@@ -163,27 +162,24 @@ function mountEvents(
     body: JsonObject,
   ) => {
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-    const reported = toWebhookEvents(
-      { type, source, headers: headersOf(request), raw, body },
-      context,
-    )
-    // It says whether the event was taken in, not whether it started anything.
-    const [event] = reported
-    if (event === undefined) {
-      log.add(
-        ignoredWebhook(
-          type,
-          source,
-          'It is a ping, or the deletion of a branch, which start nothing.',
-        ),
-      )
-      return { eventProcessed: false, eventId: null }
-    }
+    const headers = headersOf(request)
+    const reported = toWebhookEvents({ type, source, headers, raw, body }, context)
     const events = reported.flatMap(toRegistryEvents)
+    const [event] = reported
+    const ignored =
+      event === undefined
+        ? describeNoEvent(headers)
+        : 'It reports no image that was pushed with a tag.'
     if (events.length === 0)
-      log.add(ignoredWebhook(type, source, 'It reports no image that was pushed with a tag.'))
-    await handleAll(receiver, events, trustedCallerOf(request))
-    return { eventProcessed: true, eventId: event.id }
+      log.add({ type, source, summary: {}, reason: ignored, share: 'unknown', triggers: [] })
+    const reasons = await handleAll(receiver, events, trustedCallerOf(request))
+    const [reason = ignored] = reasons
+    // It says whether the event was taken in, not whether it started anything.
+    return {
+      eventProcessed: event !== undefined,
+      eventId: event?.id ?? null,
+      ...(reasons.every((each) => each !== undefined) && { reason }),
+    }
   }
   app.post('/webhooks/cdevents/:source', (request) =>
     handleWebhook(
@@ -207,21 +203,26 @@ function mountEvents(
   })
 }
 
-/** One that fails holds up no other. @throws what the first has failed with */
+/**
+ * One that fails holds up no other.
+ *
+ * @returns why no trigger waits for each
+ * @throws what the first has failed with
+ */
 async function handleAll(
   receiver: EventReceiver,
   events: readonly Event[],
   caller: Caller | undefined,
-): Promise<void> {
+): Promise<readonly (string | undefined)[]> {
   const failures: unknown[] = []
+  const reasons: (string | undefined)[] = []
   for (const event of events)
-    await receiver.handle(event, caller).catch((error: unknown) => failures.push(error))
+    await receiver.handle(event, caller).then(
+      (reason) => reasons.push(reason),
+      (error: unknown) => failures.push(error),
+    )
   if (failures.length > 0) throw failures[0]
-}
-
-/** Such as a ping. */
-function ignoredWebhook(type: string, source: string, reason: string): EventRecord {
-  return { type, source, summary: {}, reason, share: 'unknown', triggers: [] }
+  return reasons
 }
 
 function headersOf(request: FastifyRequest): Record<string, string> {

@@ -31,6 +31,9 @@ export interface Matching {
   readonly reason?: string
 }
 
+/** What a sender without login does not hear: it tells which names triggers wait for. */
+export const noTrigger = 'No trigger of a pipeline waits for this.'
+
 /**
  * The triggers that wait for what an event is about, with one start for each that fires. Life-cycle events and unknown types fire
  * none.
@@ -71,7 +74,11 @@ export async function matchTriggers(
     }
   }
   if (candidates.length > 0) return { candidates }
-  return { candidates, reason: declined ?? 'No trigger of a pipeline waits for this.' }
+  const nobody =
+    about.length === 0
+      ? 'The body names nothing that a trigger could wait for. Check type and source in the address of the webhook.'
+      : noTrigger
+  return { candidates, reason: declined ?? nobody }
 }
 
 interface Arrival {

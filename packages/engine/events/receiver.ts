@@ -12,7 +12,7 @@ import { excerptOf, summarize } from './event-summary.ts'
 import { triggerKinds } from './kinds/all.ts'
 import { isSigned } from './kinds/signature.ts'
 import { toManualStart } from './manual.ts'
-import { type Candidate, type Matching, matchTriggers } from './matching.ts'
+import { type Candidate, type Matching, matchTriggers, noTrigger } from './matching.ts'
 import { describeQuiet } from './quiet-period.ts'
 import type { StartMarks } from './start-marks.ts'
 import type { Starts } from './starts.ts'
@@ -43,28 +43,33 @@ export class EventReceiver {
    *
    * @param caller Undefined: Fairlead has observed the event itself
    * @param alongside Stores what belongs to the event, in the same transaction
+   * @returns why no trigger waits for it, as far as its sender may know
    * @throws {PortError} when the event was not accepted
    */
-  async handle(event: Event, caller: Caller | undefined, alongside?: () => void): Promise<void> {
-    if (event.type === 'manual') await this.#manualLine.run(() => this.#startByHand(event, caller))
-    else await this.#match(event, caller, alongside)
+  async handle(
+    event: Event,
+    caller: Caller | undefined,
+    alongside?: () => void,
+  ): Promise<string | undefined> {
+    const reason =
+      event.type === 'manual'
+        ? await this.#manualLine.run(() => this.#startByHand(event, caller))
+        : await this.#match(event, caller, alongside)
     await this.#parts.context.commits.stored()
+    return isKnown(caller) || reason !== noTrigger ? reason : undefined
   }
 
   async #match(
     event: Event,
     caller: Caller | undefined,
     alongside: (() => void) | undefined,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     const { context, pipelines, log } = this.#parts
     try {
       this.#checkSender(event, caller)
-      this.#carryOut(
-        event,
-        caller,
-        await this.#line.run(() => matchTriggers(context, pipelines, event)),
-        alongside,
-      )
+      const matching = await this.#line.run(() => matchTriggers(context, pipelines, event))
+      this.#carryOut(event, caller, matching, alongside)
+      return matching.candidates.length === 0 ? matching.reason : undefined
     } catch (error) {
       const { message } = error as Error
       const reason =
@@ -80,7 +85,7 @@ export class EventReceiver {
     }
   }
 
-  async #startByHand(event: Event, caller: Caller | undefined): Promise<void> {
+  async #startByHand(event: Event, caller: Caller | undefined): Promise<undefined> {
     if (caller === undefined) return
     const { context, starts } = this.#parts
     const start = await toManualStart(context, event, caller)
@@ -129,7 +134,8 @@ export class EventReceiver {
     const kind = triggerKinds.find(({ eventType }) => eventType === event.type)
     if (kind?.reportedByServices !== true || (kind.checksSignature === true && isSigned(event)))
       return
-    const message = `Events of the type ${event.type} start triggers without a secret. Send them with an API token, or use a webhook trigger.`
+    const signed = kind.checksSignature ? 'sign them with the secret of the trigger, ' : ''
+    const message = `Events of the type ${event.type} are taken only from known senders. Send them with an API token, ${signed}or use a webhook trigger.`
     throw new PortError(403, message)
   }
 }

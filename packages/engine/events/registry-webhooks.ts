@@ -47,6 +47,8 @@ const sources: ReadonlyMap<string, ReadImages> = new Map([
   ['github', readGithub],
   ['gitea', readGitea],
   ['gcr', readGoogle],
+  ['artifactory', readArtifactory],
+  ['ecr', readAmazon],
 ])
 
 const toDockerHub = shape({
@@ -84,20 +86,28 @@ export function readDistribution(payload: JsonObject): PushedImage[] {
 
 const toHarbor = shape({
   type: textOf,
-  event_data: shape({
-    repository: shape({ repo_full_name: textOf }),
-    resources: list(shape({ tag: textOf, digest: textOf, resource_url: textOf })),
-  }),
+  data: [
+    shape({
+      repository: shape({ repo_full_name: textOf }),
+      resources: list(shape({ tag: textOf, digest: textOf, resource_url: textOf })),
+    }),
+    'event_data',
+    'data',
+  ],
 })
+const harborPushes: readonly unknown[] = ['PUSH_ARTIFACT', 'pushImage', 'harbor.artifact.pushed']
 
+/** An image that is pushed without a tag has its digest in place of one. */
 function readHarbor(payload: JsonObject): PushedImage[] {
-  const { type, event_data: data } = toHarbor(payload)
-  if (type !== 'PUSH_ARTIFACT' && type !== 'pushImage') return []
-  return data.resources.map(({ resource_url: address, ...image }) => ({
-    registry: splitAddress(address).registry,
-    repository: data.repository.repo_full_name,
-    ...image,
-  }))
+  const { type, data } = toHarbor(payload)
+  if (!harborPushes.includes(type)) return []
+  return data.resources
+    .filter(({ tag }) => !tag?.includes(':'))
+    .map(({ resource_url: address, ...image }) => ({
+      registry: splitAddress(address).registry,
+      repository: data.repository.repo_full_name,
+      ...image,
+    }))
 }
 
 /** Package event of GitHub or Gitea. */
@@ -139,6 +149,44 @@ function readGitea(payload: JsonObject): PushedImage[] {
       tag: found.version,
     },
   ]
+}
+
+const toArtifactory = shape({
+  event_type: textOf,
+  jpd_origin: textOf,
+  data: shape({ repo_key: or(textOf, ''), image_name: or(textOf, ''), tag: textOf }),
+})
+
+/** Its repositories of images are a part of the path, or of the host. */
+function readArtifactory(payload: JsonObject): PushedImage[] {
+  const { event_type: type, jpd_origin: origin = '', data } = toArtifactory(payload)
+  const { repo_key: key, image_name: name, tag } = data
+  const host = URL.parse(origin)?.host
+  if (type !== 'pushed' || key === '' || name === '') return []
+  return [
+    { registry: host, repository: `${key}/${name}`, tag },
+    { registry: host && `${key}.${host}`, repository: name, tag },
+  ]
+}
+
+const toAmazon = shape({
+  account: or(textOf, ''),
+  region: or(textOf, ''),
+  detail: shape({
+    action: [textOf, 'action-type'],
+    result: textOf,
+    repository: [textOf, 'repository-name'],
+    tag: [textOf, 'image-tag'],
+    digest: [textOf, 'image-digest'],
+  }),
+})
+
+/** An event of EventBridge. */
+function readAmazon(payload: JsonObject): PushedImage[] {
+  const { account, region, detail } = toAmazon(payload)
+  const { action, result, ...image } = detail
+  if (action !== 'PUSH' || result !== 'SUCCESS') return []
+  return [{ registry: `${account}.dkr.ecr.${region}.amazonaws.com`, ...image }]
 }
 
 const toMessage = shape({ message: shape({ data: textOf }) })

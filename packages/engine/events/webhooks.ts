@@ -55,6 +55,19 @@ export function toWebhookEvents(
   }))
 }
 
+const eventHeaders = [
+  ...['github', 'gitlab', 'gitea', 'forgejo', 'gogs'].map((host) => `x-${host}-event`),
+  'x-event-key',
+]
+
+/** Why a webhook of a code host reports no event, as a sentence. */
+export function describeNoEvent(headers: Readonly<Record<string, string>>): string {
+  const named = eventHeaders.map((name) => headers[name]).find((each) => each !== undefined)
+  return named === undefined || /^(?:push|delete)$|ping$/i.test(named)
+    ? 'It is a ping, a test of the connection, or the deletion of a tag, which start nothing.'
+    : `The event "${named.slice(0, 100)}" starts nothing. Choose pushes and pull requests at the code host.`
+}
+
 /**
  * The data of a CloudEvent, which arrives in a header of its own.
  *

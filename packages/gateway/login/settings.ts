@@ -38,6 +38,9 @@ const commonKeys = settings(
   },
   {
     'security.authn.enabled': 'Switch of installers.',
+    'security.apiSecurity':
+      'Settings of installers; `http.publicUrl`, `cors.allowed-origins-pattern` and `server.ssl` decide.',
+    'security.uiSecurity': 'Settings of installers; `services.deck.baseUrl` decides.',
     'security.authz': 'Settings of installers; `services.fiat.enabled` decides.',
     'security.basic.enabled': 'Switch of early releases.',
     'security.filter-order': 'Order of filters in the Java framework.',

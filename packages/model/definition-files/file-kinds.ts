@@ -30,6 +30,11 @@ export function kindOfDocument(document: JsonObject): FileKind | undefined {
   return fileKinds.find((each) => signs[each]?.(document) === true)
 }
 
+/** Whether it is a manifest of Kubernetes. */
+export function isManifest(document: unknown): document is JsonObject {
+  return isObject(document) && has(document, 'apiVersion', 'kind')
+}
+
 const has = (document: JsonObject, ...keys: readonly string[]) =>
   keys.every((key) => document[key] !== undefined)
 

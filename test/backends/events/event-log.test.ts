@@ -125,7 +125,11 @@ test('events-scenario 51: what concerns no pipeline is for administrators alone'
   assert.deepEqual(await list('?application=demo'), [])
   const reasons = (await list()).map(({ type, reason, outcome }) => [type, outcome, reason])
   assert.deepEqual(reasons, [
-    ['git', 'nothing', 'It is a ping, or the deletion of a branch, which start nothing.'],
+    [
+      'git',
+      'nothing',
+      'It is a ping, a test of the connection, or the deletion of a tag, which start nothing.',
+    ],
     ['strange', 'nothing', 'No type of trigger waits for events of the type "strange".'],
     ['docker', 'nothing', 'No trigger of a pipeline waits for this.'],
   ])

@@ -236,23 +236,69 @@ test('events-scenario 41: a delivery that is sent again starts nothing twice', a
 
 test('pings and tests of any host start nothing', async (t) => {
   const { send } = await startEvents(t, [])
-  const sent: [source: string, body: JsonObject, headers?: Record<string, string>][] = [
-    ['gitea', { ...giteaPush, after: before }],
-    ['gitea', { ref: 'develop', ref_type: 'branch', sha: after, repository: giteaPush.repository }],
+  const { repository } = giteaPush
+  const comment = { action: 'created', comment: {}, repository }
+  const gitlabRun = { project: gitlabPush.project, object_attributes: { ref: 'main', sha: after } }
+  const test = /^It is a ping, a test/
+  const sent: [
+    source: string,
+    reason: RegExp,
+    body: JsonObject,
+    headers?: Record<string, string>,
+  ][] = [
+    ['gitea', test, { ...giteaPush, after: before }, { 'X-Gitea-Event': 'push' }],
+    ['gitea', test, { ref: 'develop', ref_type: 'branch', sha: after, repository }],
+    ['gogs', /^The event "issues" starts nothing/, comment, { 'X-Gogs-Event': 'issues' }],
+    ['github', /^The event "issue_comment"/, comment, { 'X-GitHub-Event': 'issue_comment' }],
+    ['bitbucket', test, { test: true }, { 'X-Event-Key': 'diagnostics:ping' }],
     [
-      'github',
-      { action: 'created', comment: {}, repository: githubPush.repository },
-      { 'X-GitHub-Event': 'issue_comment' },
+      'bitbucket',
+      /^The event "pullrequest:created"/,
+      { repository: { full_name: 'a/b' } },
+      { 'X-Event-Key': 'pullrequest:created' },
     ],
-    ['bitbucket', { test: true }, { 'X-Event-Key': 'diagnostics:ping' }],
+    [
+      'gitlab',
+      /^The event "Pipeline Hook"/,
+      { ...gitlabRun, object_kind: 'pipeline' },
+      { 'X-Gitlab-Event': 'Pipeline Hook' },
+    ],
   ]
-  for (const [source, body, headers] of sent) {
-    assert.deepEqual(
-      (await send(source, body, headers)).body,
-      { eventProcessed: false, eventId: null },
-      JSON.stringify(body),
-    )
+  for (const [source, expected, body, headers] of sent) {
+    const { reason, ...answer } = (await send(source, body, headers)).body
+    assert.deepEqual(answer, { eventProcessed: false, eventId: null }, JSON.stringify(body))
+    assert.match(String(reason), expected)
   }
+})
+
+test('the answer says why nothing starts, and to known senders that no trigger waits', async (t) => {
+  const { send } = await startEvents(t, [])
+  const none = 'No trigger of a pipeline waits for this.'
+  const sent: [source: string, user: string, body: JsonObject, expected: unknown][] = [
+    ['gogs', 'alice', giteaPush, none],
+    ['gogs', 'anonymous', giteaPush, undefined],
+    ['gitlab', 'anonymous', giteaPush, /^The body names nothing/],
+  ]
+  for (const [source, user, body, expected] of sent) {
+    const { reason } = (await send(source, body, { 'x-spinnaker-user': user })).body
+    if (expected instanceof RegExp) assert.match(String(reason), expected)
+    else assert.equal(reason, expected)
+  }
+})
+
+test('a merge request of GitLab starts the commit and the branch that it brings', async (t) => {
+  const { outcome, recording } = await startEvents(t, [
+    { ...place, source: 'gitlab', branch: 'feature' },
+  ])
+  const request = { last_commit: { id: after }, source_branch: 'feature', iid: 7, state: 'opened' }
+  const { project } = gitlabPush
+  const body = { object_kind: 'merge_request', project, object_attributes: request }
+  assert.equal(await outcome('gitlab', body), 'started')
+  await recording.untilStarts(1)
+  const [started] = recording.starts.map((start) => start.body['trigger'] as JsonObject)
+  const { hash, action, properties } = started ?? {}
+  assert.deepEqual([hash, action], [after, 'merge_request'])
+  assert.deepEqual(properties, { number: 7, state: 'opened' })
 })
 
 test('the deletion of a branch starts what waits for it alone', async (t) => {

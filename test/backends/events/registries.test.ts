@@ -67,6 +67,36 @@ const pushes: Readonly<
     },
     images: [`harbor.example org/app 1.0 ${digest}`],
   },
+  Harbor: {
+    body: {
+      type: 'harbor.artifact.pushed',
+      data: {
+        resources: [
+          { tag: '1.1', digest, resource_url: 'harbor.example/org/app:1.1' },
+          { tag: digest, digest, resource_url: `harbor.example/org/app@${digest}` },
+        ],
+        repository: { repo_full_name: 'org/app' },
+      },
+    },
+    images: [`harbor.example org/app 1.1 ${digest}`],
+  },
+  artifactory: {
+    body: {
+      ...{ domain: 'docker', event_type: 'pushed', jpd_origin: 'https://acme.jfrog.io' },
+      data: { repo_key: 'docker-local', image_name: 'org/app', tag: '1.0' },
+    },
+    images: ['acme.jfrog.io docker-local/org/app 1.0', 'docker-local.acme.jfrog.io org/app 1.0'],
+  },
+  ecr: {
+    body: {
+      ...{ account: '123', region: 'us-west-2' },
+      detail: {
+        ...{ result: 'SUCCESS', 'action-type': 'PUSH', 'repository-name': 'org/app' },
+        ...{ 'image-tag': '1.0', 'image-digest': digest },
+      },
+    },
+    images: [`123.dkr.ecr.us-west-2.amazonaws.com org/app 1.0 ${digest}`],
+  },
   ghcr: {
     body: {
       action: 'published',

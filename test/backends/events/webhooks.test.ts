@@ -277,7 +277,9 @@ test('events-scenario 13: a push starts the pipelines that wait for its branch',
 test('events-scenario 14: a ping of a code host is recognised', async (t) => {
   const { send } = await startEvents(t, [pipelineWith(release)])
   const answer = await send('/webhooks/git/github', { hook_id: 7, zen: 'x' })
-  assert.deepEqual(answer, { status: 200, body: { eventProcessed: false, eventId: null } })
+  const reason =
+    'It is a ping, a test of the connection, or the deletion of a tag, which start nothing.'
+  assert.deepEqual(answer, { status: 200, body: { eventProcessed: false, eventId: null, reason } })
 })
 
 test('events-scenario 15: a pipeline with secret and signature needs both', async (t) => {

@@ -148,6 +148,7 @@ const values: [scenario: number, expression: string, value: unknown][] = [
   [152, `#readJson('{"a":[1,2]}').a[1]`, 2],
   [152, '#toJson({a:1})', '{"a":1}'],
   [152, '#readYaml("a: 1").a', 1],
+  [152, '#readYaml("{b: &b {a: 1}, c: {<<: *b}}").c.a', 1],
   [152, '#readAllYaml("a: 1\n---\na: 2")[1].a', 2],
   [152, "#readJson('nope')", failing],
   [152, "#readJson('3')", failing],

@@ -399,7 +399,7 @@ function readJson(json: string, meter: Meter): unknown {
 }
 
 /** Whether a key repeats is not looked for, since that takes the square of their number: the last one wins, as in Java. */
-const yamlOptions = { maxAliasCount: 100, uniqueKeys: false }
+const yamlOptions = { maxAliasCount: 100, uniqueKeys: false, merge: true }
 
 function readYaml(yaml: string, meter: Meter): unknown {
   meter.spend(leastYamlSteps + yaml.length * stepsPerYamlCharacter)

@@ -1,6 +1,7 @@
 /** What a stage would fail for although each of its fields has the right type. */
 import { list, maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
 import {
+  fieldOf,
   isTrue,
   type JsonObject,
   numberOf,
@@ -80,6 +81,14 @@ const contents: Readonly<Record<string, (stage: JsonObject, findsImage: boolean)
       'url',
       'An address begins with https:// or http://.',
     ),
+  checkPreconditions: ({ preconditions }) =>
+    objectsOf(preconditions).flatMap(({ type, context }, index) =>
+      doubt(
+        type === 'expression' && scalarOf(fieldOf(context, 'expression')) === undefined,
+        `preconditions[${index}].context.expression`,
+        'It names no expression, so it fails. Write one as "expression" in "context".',
+      ),
+    ),
   deployManifest: (stage) => {
     const { source, artifact } = toManifests(stage)
     return source === 'artifact'
@@ -89,9 +98,12 @@ const contents: Readonly<Record<string, (stage: JsonObject, findsImage: boolean)
           'It does not say which artifact has the manifests.',
         )
       : doubt(
-          isEmptyList(stage['manifests']),
+          isEmptyList(stage['manifests']) ||
+            (stage['manifests'] === undefined && artifact !== undefined),
           'manifests',
-          'It has no manifest to deploy: write one.',
+          artifact === undefined
+            ? 'It has no manifest to deploy: write one.'
+            : 'It has no manifest to deploy, and names an artifact: set "source" to artifact.',
         )
   },
 }

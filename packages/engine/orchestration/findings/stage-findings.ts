@@ -12,6 +12,7 @@ import {
 } from '@fairlead/base/json/values.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { refusalOf } from '@fairlead/base/port-error.ts'
+import { cloudProviders } from '@fairlead/base/settings/standalone.ts'
 import {
   findMisspeltFields,
   isExpression,
@@ -127,11 +128,13 @@ function findingsOfStage(
     ...doubtsAboutContents(stage, findsImages)
       .filter(({ field }) => ![...wrong, ...missing].some((problem) => problem.field === field))
       .map(({ field, message }) => finding('warning', field, message)),
-    ...missingAccounts(stage, accounts).map(({ field, account }) =>
+    ...missingAccounts(stage, accounts).map(({ field, account, provider }) =>
       finding(
         'warning',
         field,
-        `The account "${account}" does not exist here, so the stage will fail. Configure it under this name, or change the stage.`,
+        isExpression(provider) || isDeployedTo(provider)
+          ? `The account "${account}" does not exist here, so the stage will fail. Configure it under this name, or change the stage.`
+          : `The account "${account}" does not exist here, so the stage will fail. Fairlead itself does not deploy to "${provider}": set services.clouddriver.baseUrl to a Clouddriver that has the account, or change the stage.`,
       ),
     ),
     ...brokenPaths(stage, description).map(({ field, message }) =>
@@ -259,7 +262,17 @@ function artifactFaults(stage: JsonObject, known: ReadonlySet<string>): Expressi
   )
 }
 
-const account = { account: textOf, credentials: textOf }
+const account = {
+  account: textOf,
+  credentials: textOf,
+  cloudProvider: [textOf, 'cloudProvider', 'provider', 'cloudProviderType'],
+} as const
+
+/** Where nothing is said, an account of a provider that is here may come. */
+function isDeployedTo(provider: string | undefined): boolean {
+  return provider === undefined || cloudProviders.some((id) => id === provider)
+}
+
 const toPlaces = shape({
   ...account,
   cluster: shape(account),
@@ -271,7 +284,7 @@ const toPlaces = shape({
 function missingAccounts(
   stage: JsonObject,
   known: ReadonlySet<string> | undefined,
-): { field: string; account: string }[] {
+): { field: string; account: string; provider: string | undefined }[] {
   if (known === undefined) return []
   const { cluster, source, clusters, preconditions, ...own } = toPlaces(stage)
   const holders: [path: string, names: typeof own][] = [
@@ -284,11 +297,11 @@ function missingAccounts(
       context,
     ]),
   ]
-  const found = holders.flatMap(([path, names]) =>
+  const found = holders.flatMap(([path, { cloudProvider, ...names }]) =>
     Object.entries(names).flatMap(([field, name]) =>
       name === undefined || name.includes('${') || known.has(name)
         ? []
-        : [{ field: path + field, account: name }],
+        : [{ field: path + field, account: name, provider: cloudProvider ?? own.cloudProvider }],
     ),
   )
   // A stage names its account twice for older clients.

@@ -81,7 +81,11 @@ function checkExpression(
   const result = typeof expression === 'string' ? context.evaluate(`\${${expression}}`) : expression
   const shown = { context: { ...all, expressionResult: String(result) } }
   if (String(result).toLowerCase() === 'true') return { status: 'SUCCEEDED', context: shown }
-  const text = failureMessage ?? `The expression "${expression}" is not true.`
+  const text =
+    failureMessage ??
+    (expression === undefined
+      ? 'The precondition names no expression. Write one as "expression" in its "context".'
+      : `The expression "${expression}" is not true.`)
   return { status: 'TERMINAL', context: { ...shown, exception: { details: { errors: [text] } } } }
 }
 

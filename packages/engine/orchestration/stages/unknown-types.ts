@@ -20,6 +20,7 @@ const spinnakerTypes: ReadonlyMap<string, string> = new Map(
       'Aws.LambdaTrafficRoutingStage Aws.LambdaUpdateCodeStage',
     Titus: 'upsertDisruptionBudget',
     'the plug-in of Gremlin': 'gremlin',
+    'plug-ins of Armory': 'terraform runMultiplePipelines',
     'App Engine':
       'startServerGroup stopServerGroup startAppEngineServerGroup stopAppEngineServerGroup upsertAppEngineLoadBalancers ' +
       'editLoadBalancer createLoadBalancer deployAppEngineConfiguration',
@@ -58,10 +59,18 @@ export function describeMissingType(name: string, types: StageTypes): string {
 /** Why the stage of a definition fails for its type. A type that is an expression is known once it is evaluated. */
 export function describeUnknownType(stage: JsonObject, types: StageTypes): string | undefined {
   const name = typeNameIn(stage)
-  return name === '' || name.includes('${') || isKnown(types, name)
-    ? undefined
-    : describeMissingType(name, types)
+  if (name === '' || name.includes('${') || isKnown(types, name)) return undefined
+  const key = configuredTypes.get(String(stage['alias']))
+  return key === undefined
+    ? describeMissingType(name, types)
+    : `The stage type ${quote(name)} is one that an operator configures: add it to ${key}, or ${remedy}.`
 }
+
+/** Settings with types of their own, by the alias that Deck writes into their stages. */
+const configuredTypes: ReadonlyMap<string, string> = new Map([
+  ['preconfiguredWebhook', 'webhook.preconfigured'],
+  ['preconfiguredJob', 'job.preconfigured.kubernetes'],
+])
 
 /** `deploy_kubernetes` is a `deploy`. */
 function isKnown(types: StageTypes, name: string): boolean {

@@ -212,6 +212,7 @@ const Connection = model('AppConnection', 'A repository whose pushes deploy an a
   source: z.string(),
   webhook: z.string().describe('Path on this server for webhooks of the host.'),
   secret: z.string().describe('For webhooks; no operation shows it again.'),
+  problem: z.string().nullish().describe('Why a push could not be read at the moment.'),
 })
 const Database = z.looseObject({
   environment: z.string(),
@@ -374,7 +375,11 @@ export const appOperations: Operation[] = [
     forward: `orca ${path}/connection`,
     body: ConnectionRequest,
     answer: Connection,
-    errors: { 409: 'The app is ejected, or has a pipeline of that name.' },
+    errors: {
+      400: 'The address of the repository is wrong or not allowed.',
+      404: 'The app is not known, or the server has no such repository.',
+      409: 'The app is ejected, or has a pipeline of that name.',
+    },
   }),
   known.remove('disconnectApp', `${path}/connection`, 'Disconnect an app from its repository', {
     demands: writesApplication,

@@ -138,6 +138,12 @@ const WebhookAnswer = model('WebhookAnswer', {
     .boolean()
     .describe('The event was accepted; whether it starts a pipeline is decided afterwards.'),
   eventId: z.string().nullable(),
+  reason: z
+    .string()
+    .optional()
+    .describe(
+      'Why the body starts nothing: it reports no event, or no trigger waits for it. Only senders with a login hear the latter.',
+    ),
 })
 
 const PreconfiguredStage = model('PreconfiguredStage', {

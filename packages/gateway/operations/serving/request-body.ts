@@ -16,6 +16,7 @@ import {
 } from '@fairlead/base/json/bodies/read-body.ts'
 import { formatJson, isRawNumber } from '@fairlead/base/json/json.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
+import { isManifest } from '@fairlead/model/definition-files/file-kinds.ts'
 import type { FastifyRequest } from 'fastify'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 import { open } from '../demands.ts'
@@ -47,9 +48,12 @@ export async function readDeclaredBody(
       issue === undefined || issue.path.length === 0
         ? 'The body'
         : `"${issue.path.join('.')}" in the body`
+    const hint = isManifest(body)
+      ? ' It is a manifest of Kubernetes: send the definition in its "spec", or let "fairlead apply -f FILE" read it.'
+      : ''
     throw new GatewayError(
       'UNREADABLE_BODY',
-      `${where} is not usable: ${issue === undefined ? 'wrong shape' : describeIssue(issue)}.`,
+      `${where} is not usable: ${issue === undefined ? 'wrong shape' : describeIssue(issue)}.${hint}`,
     )
   }
   return document

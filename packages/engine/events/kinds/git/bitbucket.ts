@@ -47,11 +47,11 @@ export function readStash(payload: JsonObject): readonly GitChange[] {
 export function readBitbucket(payload: JsonObject, headers: Readonly<Record<string, string>>) {
   if (Object.keys(payload).length === 0) return undefined
   const action = headers['x-event-key'] ?? ''
-  // The test of a connection.
-  if (action === 'diagnostics:ping') return undefined
-  return action === 'repo:push' || action === 'pullrequest:fulfilled'
-    ? readCloud(payload, action)
-    : readServer(payload, action)
+  if (action === 'repo:push' || action === 'pullrequest:fulfilled')
+    return readCloud(payload, action)
+  // The test of a connection, and what names no commit that was pushed.
+  if (/^(?:diagnostics|pullrequest|issue):/.test(action)) return undefined
+  return readServer(payload, action)
 }
 
 function readCloud(payload: JsonObject, action: string): readonly GitChange[] {

@@ -127,18 +127,44 @@ export function readGitea(payload: JsonObject): GitChange | undefined {
 export function readGitlab(payload: JsonObject): GitChange | undefined {
   const push = toPush(payload)
   const { project, ref, kind: action, after, checkout } = push
-  return orDeletion({
+  const place = {
     repoProject: project.namespace,
     slug: project.name,
-    hash: pushedCommit(ref, after, checkout),
+    repositories: namesOf(project.git_http_url, project.git_ssh_url, project.web_url),
+  }
+  if (action === 'merge_request') {
+    const { commit, branch, ...fields } = toMergeRequest(payload).request
+    return commit.id === ''
+      ? undefined
+      : { ...place, hash: commit.id, branch, action, ...definedOf(fields) }
+  }
+  const hash = pushedCommit(ref, after, checkout)
+  // Comments, issues and runs of pipelines push no commit.
+  if (hash === '') return undefined
+  return orDeletion({
+    ...place,
+    hash,
     branch: toBranch(ref),
     action,
-    repositories: namesOf(project.git_http_url, project.git_ssh_url, project.web_url),
     ...refFields(ref),
-    ...(ref !== '' && changedFiles(push)),
-    ...describeCommits(push, pushedCommit(ref, after, checkout)),
+    ...changedFiles(push),
+    ...describeCommits(push, hash),
   })
 }
+
+const toMergeRequest = shape({
+  request: [
+    shape({
+      commit: [shape({ id: text }), 'last_commit'],
+      branch: [text, 'source_branch'],
+      number: [asGiven, 'iid'],
+      draft: asGiven,
+      state: asGiven,
+      title: asGiven,
+    }),
+    'object_attributes',
+  ],
+})
 
 const toPlain = shape({
   repository: text,
