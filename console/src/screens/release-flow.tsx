@@ -233,7 +233,7 @@ const Column = kept(({ application, environment, groups, releases }: ColumnProps
   )
   const user = run?.user ?? (rollback ? undefined : deployed?.user)
   const failed = lastFailure(releases, environment)
-  const canRollBack = toRollBack(groups).length > 0
+  const canRollBack = toRollBack(groups, clusters).length > 0
   const kind =
     health.total === 0
       ? 'queued'
@@ -325,7 +325,7 @@ const Column = kept(({ application, environment, groups, releases }: ColumnProps
             small
             icon="undo"
             denied={denied}
-            onClick={() => void chooseRollBack(application, accounts)}
+            onClick={() => void chooseRollBack(application, clusters)}
           >
             {`Roll back ${name}`}
           </Button>
