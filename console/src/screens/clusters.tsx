@@ -105,24 +105,27 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
         application={application}
         tab="Overview"
         state={isLarge && <span class="count">{plural(clusters.length, 'cluster')}</span>}
-        {...(isWithManifests && {
-          actions: <Lazy load={loadDeployButton} props={{ application }} />,
-        })}
+        {...(isWithManifests &&
+          !isGone && {
+            actions: <Lazy load={loadDeployButton} props={{ application }} />,
+          })}
       />
       {isWithManifests && <Lazy load={loadNotices} props={{ application, accounts }} />}
       {!isGone && (
-        <BesideScreens application={application} query={query}>
-          <ReleaseFlow application={application} groups={known} isChanging={isChanging} />
-          {isLarge ? (
-            listOf([])
-          ) : (
-            <Loaded live={groups} rows={6} empty={nothing}>
-              {listOf}
-            </Loaded>
-          )}
-        </BesideScreens>
+        <>
+          <BesideScreens application={application} query={query}>
+            <ReleaseFlow application={application} groups={known} isChanging={isChanging} />
+            {isLarge ? (
+              listOf([])
+            ) : (
+              <Loaded live={groups} rows={6} empty={nothing}>
+                {listOf}
+              </Loaded>
+            )}
+          </BesideScreens>
+          <FlowDetails application={application} />
+        </>
       )}
-      <FlowDetails application={application} />
     </>
   )
 }
