@@ -215,7 +215,7 @@ let isScrolled = false
 if (typeof addEventListener === 'function')
   addEventListener('scroll', () => (isScrolled = scrollY > 0), { passive: true })
 
-/** How long a row stays that has left the list. */
+/** How long a row stays that has left the list; one with the focus stays longer. */
 const goneMs = 10_000
 
 /**
@@ -251,11 +251,11 @@ export function useHeldRows<Item>(
   isBehind.current = waiting > 0 || gone.length > 0
   useEffect(() => {
     if (gone.length === 0) return
-    const timer = setTimeout(
-      () => show(shown.current?.items.filter((item) => !gone.includes(keyOf(item)))),
-      goneMs,
-    )
-    return () => clearTimeout(timer)
+    const timer = setInterval(() => {
+      if (!list.current?.querySelector('.is-gone:focus-within'))
+        show(shown.current?.items.filter((item) => !gone.includes(keyOf(item))))
+    }, goneMs)
+    return () => clearInterval(timer)
   }, [gone.join('\n')])
   useLayoutEffect(() => {
     if (of === undefined) return
