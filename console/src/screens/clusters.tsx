@@ -125,7 +125,7 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
               </Loaded>
             )}
           </BesideScreens>
-          <Lazy load={loadDetails} props={{ application }} />
+          {attributes.error?.status !== 403 && <Lazy load={loadDetails} props={{ application }} />}
         </>
       )}
     </>
