@@ -48,15 +48,25 @@ export function printConsoleTypes(api: ApiDescription, source: string): string {
     ]),
   )
   const used = namesIn([source, ...printed].join('\n'), schemas, new Set())
+  const whole = [source, ...printed, ...[...used].map((name) => schemas.get(name))].join('\n')
+  const isNamed = (name: string) =>
+    [...whole.matchAll(reference(name))].length > 1 || source.includes(`Schemas['${name}']`)
+  /** What one place alone refers to stands there. */
+  const inPlace = (text: string): string =>
+    text.replace(reference('\\w+'), (found, name, list = '') => {
+      const type = isNamed(name) ? undefined : schemas.get(name)?.slice(`  ${name}: `.length)
+      if (type === undefined) return found
+      return inPlace(list !== '' && type.includes(' ') ? `(${type})${list}` : type + list)
+    })
   return `/** What the console uses of the API of Fairlead. Printed by \`npm run docs\` from the OpenAPI document; change the operations instead. */
 
 ${helpers}
 interface Calls {
-${printed.join('\n')}
+${printed.map(inPlace).join('\n')}
 }
 
 export interface Schemas {
-${[...schemas].flatMap(([name, text]) => (used.has(name) ? text : [])).join('\n')}
+${[...schemas].flatMap(([name, text]) => (used.has(name) && isNamed(name) ? inPlace(text) : [])).join('\n')}
 }
 `
 }
@@ -87,6 +97,9 @@ function withFieldsOf(source: string, api: ApiDescription): ApiDescription {
     return fields.length === 0 ? value : Object.fromEntries(fields)
   })
 }
+
+/** Where a schema is referred to, perhaps as the items of a list. */
+const reference = (name: string) => new RegExp(`\\bS\\['(${name})'\\](\\[\\])?`, 'g')
 
 /** Schemas that a text names, and those that they name. */
 function namesIn(

@@ -52,6 +52,12 @@ function own(application: string, parts: readonly string[], query?: Query) {
   return address(['applications', application, ...parts], query)
 }
 
+/** The same, of an application yet to be named. */
+const page =
+  (...parts: readonly string[]) =>
+  (application: string, query?: Query) =>
+    own(application, parts, query)
+
 type PlaceSection = 'load-balancers' | 'security-groups'
 
 interface Place {
@@ -65,7 +71,7 @@ type Identified = Pick<Place, 'account' | 'region'> & { readonly id: string }
 export const to = {
   home: (query: Query = {}) => basePath + formatQuery(query),
   applications: () => address(['applications']),
-  application: (application: string) => own(application, []),
+  application: page(),
   serverGroup: (application: string, { account, region, name }: Place, query?: Query) =>
     own(application, ['server-groups', account, region, name], query),
   instance: (application: string, { account, region, id }: Identified, query?: Query) =>
@@ -78,21 +84,20 @@ export const to = {
     place: { account: string; location: string; name: string },
     query?: Query,
   ) => own(application, ['manifests', place.account, place.location || '_', place.name], query),
-  resources: (application: string, query?: Query) => own(application, ['resources'], query),
-  pipelines: (application: string, query?: Query) => own(application, ['pipelines'], query),
+  resources: page('resources'),
+  pipelines: page('pipelines'),
   pipeline: (application: string, id: string, query?: Query) =>
     own(application, ['pipelines', id], query),
   startPipeline: (application: string, id: string, query?: Query) =>
     own(application, ['pipelines', id, 'start'], query),
-  newPipeline: (application: string, query?: Query) =>
-    own(application, ['pipelines', 'new'], query),
+  newPipeline: page('pipelines', 'new'),
   editPipeline: (application: string, id: string, query?: Query) =>
     own(application, ['pipelines', id, 'edit'], query),
   runs: (application?: string, query?: Query) =>
     application === undefined ? address(['runs'], query) : own(application, ['runs'], query),
   environments: (query?: Query) => address(['environments'], query),
   execution: (id: string, query?: Query) => address(['executions', id], query),
-  tasks: (application: string) => own(application, ['tasks']),
+  tasks: page('tasks'),
   task: (id: string) => address(['tasks', id]),
   /** One application, or all that the reader may see. */
   places: (section: PlaceSection, application?: string) =>
@@ -108,7 +113,7 @@ export const to = {
       ? own(application, [section, account, region, name], { provider })
       : address(['infrastructure', section], { provider, account, region, name })
   },
-  jobs: (application: string) => own(application, ['jobs']),
+  jobs: page('jobs'),
   job: (application: string, { account, region, id }: Identified, query?: Query) =>
     own(application, ['jobs', account, region, id], query),
   /** By its version or commit; one whose name an address cannot have is looked for among the runs. */
@@ -126,7 +131,7 @@ export const to = {
     if (analysis) return to.canary(application, analysis)
     return run ? to.execution(run, { stage: stage ?? undefined }) : task ? to.task(task) : undefined
   },
-  settings: (application: string, query?: Query) => own(application, ['settings'], query),
+  settings: page('settings'),
   search: (q: string) => address(['search'], { q }),
   compare: (query?: Query) => address(['executions', 'compare'], query),
   projects: () => address(['projects']),

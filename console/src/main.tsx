@@ -79,6 +79,14 @@ async function start(root: Element): Promise<void> {
   }
 }
 
+/** What a line has no room for is read under the pointer. A name that is cut already says itself what it was. */
+addEventListener('pointerover', ({ target }) => {
+  const cut = (target as Element).closest<HTMLElement>('.cut, .clamped')
+  const text = cut?.textContent ?? ''
+  if (cut === null || text.includes('…')) return
+  const isCut = cut.scrollWidth > cut.clientWidth || cut.scrollHeight > cut.clientHeight
+  cut.title = isCut ? text : ''
+})
 guardTexts()
 startClock(() => document.hidden)
 void start(document.getElementById('app') ?? document.body)

@@ -5,93 +5,85 @@ import type { FoundScreen, LoadScreen } from './address.ts'
 const own = 'applications/:application'
 const place = ':account?/:region?/:name?'
 
-/** Paths below `/console`, with `:name` for a value; a screen is loaded when it is first opened. */
-const routes: readonly (readonly [path: string, load: LoadScreen])[] = [
-  ['', async () => (await import('./screens/home.tsx')).Home],
-  ['applications', async () => (await import('./screens/applications.tsx')).Applications],
-  [own, async () => (await import('./screens/clusters.tsx')).ApplicationOverview],
-  [
-    `${own}/clusters/:account/:cluster`,
-    async () => (await import('./screens/clusters.tsx')).ClusterScreen,
-  ],
-  [
-    `${own}/server-groups/:account/:region/:name`,
-    async () => (await import('./screens/server-group.tsx')).ServerGroupScreen,
-  ],
-  [
-    `${own}/instances/:account/:region/:id`,
-    async () => (await import('./screens/programs.tsx')).InstanceScreen,
-  ],
-  [`${own}/pipelines`, async () => (await import('./screens/pipelines.tsx')).Pipelines],
-  [`${own}/pipelines/new`, async () => (await import('./editor/new-pipeline.tsx')).NewPipeline],
-  [`${own}/pipelines/:id/edit`, async () => (await import('./editor/editor.tsx')).EditPipeline],
-  [`${own}/pipelines/:id`, async () => (await import('./screens/pipeline.tsx')).PipelineScreen],
-  [`${own}/pipelines/:id/start`, async () => (await import('./screens/pipelines.tsx')).Pipelines],
-  [`${own}/runs`, async () => (await import('./screens/runs.tsx')).Runs],
-  [`${own}/tasks`, async () => (await import('./screens/tasks.tsx')).Tasks],
-  [
-    `${own}/load-balancers/${place}`,
-    async () => (await import('./screens/load-balancers.tsx')).ApplicationLoadBalancers,
-  ],
-  [
-    `${own}/security-groups/${place}`,
-    async () => (await import('./screens/security-groups.tsx')).SecurityGroups,
-  ],
-  [`${own}/jobs`, async () => (await import('./screens/programs.tsx')).Jobs],
-  [
-    `${own}/jobs/:account/:region/:id`,
-    async () => (await import('./screens/programs.tsx')).JobScreen,
-  ],
-  [
-    `${own}/manifests/:account/:location/:name`,
-    async () => (await import('./manifests/manifest-screen.tsx')).ManifestScreen,
-  ],
-  [`${own}/resources`, async () => (await import('./manifests/resources.tsx')).Resources],
-  [`${own}/delivery`, async () => (await import('./screens/clusters.tsx')).ApplicationOverview],
-  [`${own}/releases/:version`, async () => (await import('./screens/release.tsx')).ReleaseScreen],
-  [`${own}/canaries/:id`, async () => (await import('./screens/delivery.tsx')).CanaryScreen],
-  [
-    `${own}/settings`,
-    async () => (await import('./screens/application-settings.tsx')).ApplicationSettings,
-  ],
-  ['environments', async () => (await import('./screens/applications.tsx')).Environments],
-  ['runs', async () => (await import('./screens/runs.tsx')).Runs],
-  ['search', async () => (await import('./screens/search.tsx')).Search],
-  ['executions/compare', async () => (await import('./screens/compare.tsx')).Compare],
-  ['executions/:id', async () => (await import('./screens/execution.tsx')).ExecutionScreen],
-  ['tasks/:id', async () => (await import('./screens/tasks.tsx')).TaskScreen],
-  ['projects', async () => (await import('./screens/projects.tsx')).Projects],
-  ['projects/:name', async () => (await import('./screens/projects.tsx')).ProjectScreen],
-  [
-    'infrastructure',
-    async () => (await import('./screens/infrastructure-lists.tsx')).Infrastructure,
-  ],
-  [
-    'infrastructure/load-balancers',
-    async () => (await import('./screens/load-balancers.tsx')).LoadBalancers,
-  ],
-  ['infrastructure/images', async () => (await import('./screens/images.tsx')).Images],
-  [
-    'infrastructure/security-groups',
-    async () => (await import('./screens/security-groups.tsx')).SecurityGroups,
-  ],
-  [
-    'infrastructure/networks',
-    async () => (await import('./screens/infrastructure-lists.tsx')).Networks,
-  ],
-  [
-    'infrastructure/accounts',
-    async () => (await import('./screens/infrastructure-lists.tsx')).Accounts,
-  ],
-  ['access', async () => (await import('./screens/access.tsx')).Access],
-  ['access/explain', async () => (await import('./screens/access.tsx')).Explain],
-  ['access/tokens', async () => (await import('./screens/tokens.tsx')).Tokens],
-  ['access/logins', async () => (await import('./screens/logins.tsx')).Logins],
-  ['health', async () => (await import('./screens/health.tsx')).Health],
-  ['audit', async () => (await import('./screens/audit.tsx')).Audit],
-  ['users', async () => (await import('./screens/users.tsx')).Users],
-  ['signed-in', async () => (await import('./screens/logins.tsx')).SignedIn],
-]
+type Route = readonly [path: string, load: LoadScreen]
+
+/** Addresses of the screens of a file: paths below `/console`, with `:name` for a value. It is loaded when the first is opened. */
+const of = <Name extends string>(
+  load: () => Promise<Record<Name, Awaited<ReturnType<LoadScreen>>>>,
+  screens: Readonly<Record<string, Name>>,
+) => Object.entries(screens).map(([path, name]): Route => [path, async () => (await load())[name]])
+
+const routes = [
+  of(() => import('./screens/home.tsx'), { '': 'Home' }),
+  of(() => import('./screens/applications.tsx'), {
+    applications: 'Applications',
+    environments: 'Environments',
+  }),
+  of(() => import('./screens/clusters.tsx'), {
+    [own]: 'ApplicationOverview',
+    [`${own}/clusters/:account/:cluster`]: 'ClusterScreen',
+    [`${own}/delivery`]: 'ApplicationOverview',
+  }),
+  of(() => import('./screens/server-group.tsx'), {
+    [`${own}/server-groups/:account/:region/:name`]: 'ServerGroupScreen',
+  }),
+  of(() => import('./screens/programs.tsx'), {
+    [`${own}/instances/:account/:region/:id`]: 'InstanceScreen',
+    [`${own}/jobs`]: 'Jobs',
+    [`${own}/jobs/:account/:region/:id`]: 'JobScreen',
+  }),
+  of(() => import('./screens/pipelines.tsx'), {
+    [`${own}/pipelines`]: 'Pipelines',
+    [`${own}/pipelines/:id/start`]: 'Pipelines',
+  }),
+  of(() => import('./editor/new-pipeline.tsx'), { [`${own}/pipelines/new`]: 'NewPipeline' }),
+  of(() => import('./editor/editor.tsx'), { [`${own}/pipelines/:id/edit`]: 'EditPipeline' }),
+  of(() => import('./screens/pipeline.tsx'), { [`${own}/pipelines/:id`]: 'PipelineScreen' }),
+  of(() => import('./screens/runs.tsx'), { [`${own}/runs`]: 'Runs', runs: 'Runs' }),
+  of(() => import('./screens/tasks.tsx'), {
+    [`${own}/tasks`]: 'Tasks',
+    'tasks/:id': 'TaskScreen',
+  }),
+  of(() => import('./screens/load-balancers.tsx'), {
+    [`${own}/load-balancers/${place}`]: 'ApplicationLoadBalancers',
+    'infrastructure/load-balancers': 'LoadBalancers',
+  }),
+  of(() => import('./screens/security-groups.tsx'), {
+    [`${own}/security-groups/${place}`]: 'SecurityGroups',
+    'infrastructure/security-groups': 'SecurityGroups',
+  }),
+  of(() => import('./manifests/manifest-screen.tsx'), {
+    [`${own}/manifests/:account/:location/:name`]: 'ManifestScreen',
+  }),
+  of(() => import('./manifests/resources.tsx'), { [`${own}/resources`]: 'Resources' }),
+  of(() => import('./screens/release.tsx'), { [`${own}/releases/:version`]: 'ReleaseScreen' }),
+  of(() => import('./screens/delivery.tsx'), { [`${own}/canaries/:id`]: 'CanaryScreen' }),
+  of(() => import('./screens/application-settings.tsx'), {
+    [`${own}/settings`]: 'ApplicationSettings',
+  }),
+  of(() => import('./screens/search.tsx'), { search: 'Search' }),
+  of(() => import('./screens/compare.tsx'), { 'executions/compare': 'Compare' }),
+  of(() => import('./screens/execution.tsx'), { 'executions/:id': 'ExecutionScreen' }),
+  of(() => import('./screens/projects.tsx'), {
+    projects: 'Projects',
+    'projects/:name': 'ProjectScreen',
+  }),
+  of(() => import('./screens/infrastructure-lists.tsx'), {
+    infrastructure: 'Infrastructure',
+    'infrastructure/networks': 'Networks',
+    'infrastructure/accounts': 'Accounts',
+  }),
+  of(() => import('./screens/images.tsx'), { 'infrastructure/images': 'Images' }),
+  of(() => import('./screens/access.tsx'), { access: 'Access', 'access/explain': 'Explain' }),
+  of(() => import('./screens/tokens.tsx'), { 'access/tokens': 'Tokens' }),
+  of(() => import('./screens/logins.tsx'), {
+    'access/logins': 'Logins',
+    'signed-in': 'SignedIn',
+  }),
+  of(() => import('./screens/health.tsx'), { health: 'Health' }),
+  of(() => import('./screens/audit.tsx'), { audit: 'Audit' }),
+  of(() => import('./screens/users.tsx'), { users: 'Users' }),
+].flat()
 
 /** @param path Below the console, encoded, with or without slashes around it. */
 export function findScreen(path: string): FoundScreen | undefined {

@@ -30,6 +30,7 @@ export function describeError(
     ],
     // A suggestion is advice enough.
     404: [said, message.endsWith('?') ? '' : 'It was deleted, or you may not read it.'],
+    500: [said, 'The log of Fairlead says why, beside the id of this request.'],
     429: later,
     502: [`${back} does not answer (${message}).`, advise(readAdvice, change)],
     503: later,

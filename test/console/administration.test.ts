@@ -612,6 +612,17 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await page.setViewportSize({ width: 1280, height: 900 })
   })
 
+  await t.test('a long commit text is read in full', async () => {
+    const message = Array.from({ length: 99 }, (_, at) => `word ${at}`).join(' ')
+    const lists = { images: [], serves: [], events: [] }
+    await page.route(
+      ({ pathname }) => pathname === '/applications/web/releases/1',
+      (route) => route.fulfill({ json: { ...lists, version: '1', commit: { sha: 'a', message } } }),
+    )
+    await open('applications/web/releases/1')
+    await page.getByText(message, { exact: true }).waitFor()
+  })
+
   await t.test('another user is offered nothing of administration', async () => {
     const other = await signIn(browser, url, 'ben', benPassword)
     const rail = other.getByRole('navigation', { name: 'Main' })

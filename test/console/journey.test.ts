@@ -1421,7 +1421,10 @@ test('a service that fails costs its panel, not the page', async (t) => {
   const { page, open } = await visit(browser, url, {})
   await open('')
   await page.getByRole('alert').first().waitFor()
-  assert.match((await page.getByRole('alert').first().textContent()) ?? '', /Request/)
+  assert.match(
+    (await page.getByRole('alert').first().textContent()) ?? '',
+    /The log of Fairlead says why.*Request/s,
+  )
   await page.getByRole('link', { name: 'Applications', exact: true }).click()
   await page.getByText('No application yet.').waitFor()
 })

@@ -146,7 +146,11 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
   })
 
   await t.test('a rollback of one of two clusters, from the search', async () => {
-    for (const version of ['1.0.0', '1.1.0']) await run('beside', { version })
+    await run('beside', { version: '1.0.0' })
+    await open(`executions/${await run('beside', { version: '1.1.0' })}`)
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Roll back what it deployed' }).click()
+    await page.getByRole('button', { name: 'Roll back shop-side-v001' }).waitFor()
     const application = { name: 'bare', email: 'a@example.com' }
     await fleet.run({ type: 'createApplication', application })
     await open('environments')

@@ -29,6 +29,8 @@ export interface StubbedCluster {
   hasManagers: boolean
   /** Further clusters, before the others. */
   more: number
+  /** The cluster of the newest server group. */
+  newest: string
 }
 
 export async function stubCluster(page: Page): Promise<StubbedCluster> {
@@ -42,6 +44,7 @@ export async function stubCluster(page: Page): Promise<StubbedCluster> {
     hasFailed: false,
     hasManagers: true,
     more: 0,
+    newest: 'deployment web',
   }
   await page.route(
     (url) => !url.pathname.startsWith('/console'),
@@ -240,11 +243,11 @@ function group(name: string, cluster: string, more: Json, pods: readonly Json[])
   }
 }
 
-function serverGroups({ isRolledOut, more }: StubbedCluster): readonly Json[] {
+function serverGroups({ isRolledOut, more, newest: itsCluster }: StubbedCluster): readonly Json[] {
   const ofWeb = (revision: number, pods: readonly Json[]) =>
     group(
       `replicaSet web-${revision}`,
-      'deployment web',
+      revision === 3 ? itsCluster : 'deployment web',
       {
         moniker: { sequence: revision },
         createdTime: Date.parse(minutesAgo(60 * 24 * (4 - revision))),

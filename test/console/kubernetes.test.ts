@@ -87,9 +87,12 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
     await page.getByRole('region', { name: 'cronJob a4' }).waitFor()
     await page.getByText('3 of 3 up').first().waitFor()
-    await page.getByRole('menuitem', { name: 'Open details' }).click()
+    cluster.newest = 'deployment web-green'
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
+    const green = page.getByRole('region', { name: cluster.newest })
+    await green.getByRole('menuitem', { name: 'Open details' }).click()
     await heading('replicaSet web-3')
-    Object.assign(cluster, { isRolledOut: false, more: 0 })
+    Object.assign(cluster, { isRolledOut: false, more: 0, newest: 'deployment web' })
   })
 
   await t.test('a rollout moves until it has ended', async () => {

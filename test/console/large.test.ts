@@ -129,6 +129,21 @@ test('of very many clusters only those in view are read', { timeout: 300_000 }, 
   }, 'the last cluster')
   assert.ok(read().size < 150, `${read().size} clusters are read after a jump to the end`)
 
+  const inView = () =>
+    page.evaluate<string>(`(() => {
+      const tops = [...document.querySelectorAll('.cluster')].map((each) => [each.getBoundingClientRect().top, each.ariaLabel])
+      return tops.find(([top]) => top > 100)?.join()
+    })()`)
+  await page.evaluate('scrollTo(0, 9000)')
+  await waitUntil(async () => /,/.test(await inView()), 'clusters in the middle')
+  await page.waitForTimeout(2000)
+  const before = await inView()
+  const chosen = before.slice(before.indexOf(',') + 1, before.lastIndexOf(','))
+  await region(chosen).getByRole('link', { name: chosen, exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: chosen }).waitFor()
+  await page.goBack()
+  await waitUntil(async () => (await inView()) === before, 'the place in the list')
+
   await page.goto(
     `${url}/console/applications/shop/server-groups/k8s-prod/shop-namespace/replicaSet%20shop-c123-v001`,
   )

@@ -1,6 +1,6 @@
 /** A button that opens a list of actions. @see WAI-ARIA Authoring Practices, menu button */
 import type { ComponentChildren, RefObject } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useNavigate } from '../address.ts'
 import { pressedDenied } from '../api/rights.ts'
 import { letterEvent } from '../letter-keys.ts'
@@ -31,6 +31,9 @@ interface MenuProps {
   readonly head?: ComponentChildren
 }
 
+/** Whose row has just left a list while it was open: it is open again where the row comes into another one. */
+let moved: string | undefined
+
 export function Menu({ label, items, children, class: style = 'icon-button', head }: MenuProps) {
   // The content of the button names it, unless there is none.
   const name = label ?? (children === undefined ? 'More actions' : undefined)
@@ -49,6 +52,18 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
     event.preventDefault()
     event.stopPropagation()
   }
+  useLayoutEffect(() => {
+    if (label && label === moved) setOpen(true)
+  }, [])
+  useLayoutEffect(() => {
+    if (!open) return
+    return () => {
+      moved = label
+      setTimeout(() => {
+        moved = undefined
+      }, 1000)
+    }
+  }, [open])
   useLetters(button, items)
   useOpenList(list, open, () => setOpen(false))
   return (

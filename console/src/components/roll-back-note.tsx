@@ -62,7 +62,7 @@ export function RollBackNote({ application, from, target }: RollBackNoteProps) {
           <li key={version}>
             <Name
               text={`${commit?.message?.split('\n')[0] ?? version}${commit?.author ? ` (${commit.author})` : ''}`}
-              max={90}
+              max={1000}
             />
           </li>
         ))}

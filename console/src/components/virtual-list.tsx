@@ -70,6 +70,9 @@ type AnyRow = (item: unknown) => ComponentChildren
 /** While only the view moves, rows that stay are not drawn again. */
 export const Row = kept(({ row, item }: { row: AnyRow; item: unknown }) => <>{row(item)}</>)
 
+/** Heights of rows by page: who comes back to it finds its place, if the rows are there. */
+const measured = new Map<string, Map<string, number>>()
+
 /**
  * Rows scroll with the window. A row that is drawn is measured, and keeps its height for the room that it leaves.
  *
@@ -83,7 +86,12 @@ export function useRowsInView<Item>(
   of?: string,
 ) {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
-  const heights = useMemo(() => new Map<string, number>(), [])
+  const { heights, atOnce } = useMemo(() => {
+    const known = measured.get(location.pathname)
+    const heights = known ?? new Map<string, number>()
+    measured.set(location.pathname, heights)
+    return { heights, atOnce: known === undefined ? portion : 100 }
+  }, [])
   const isPart = rows.length > drawAll
   // The browser computes styles of the whole page for it.
   const scale = useMemo(() => (isPart ? textScale() : 1), [isPart])
@@ -93,7 +101,7 @@ export function useRowsInView<Item>(
   /** Where each row begins below the top of the list, and where the last one ends. */
   const edges = [0]
   if (isPart) for (const { item } of rows) edges.push((edges.at(-1) ?? 0) + heightOf(item))
-  const whole = usePortions(isPart ? 0 : rows.length, portion, of)
+  const whole = usePortions(isPart ? 0 : rows.length, atOnce, of)
   const range = useRef<Range>([0, portion])
   const further = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(further.current), [])
@@ -215,7 +223,7 @@ let isScrolled = false
 if (typeof addEventListener === 'function')
   addEventListener('scroll', () => (isScrolled = scrollY > 0), { passive: true })
 
-/** How long a row stays that has left the list. */
+/** How long a row stays that has left the list; one with the focus stays longer. */
 const goneMs = 10_000
 
 /**
@@ -251,11 +259,11 @@ export function useHeldRows<Item>(
   isBehind.current = waiting > 0 || gone.length > 0
   useEffect(() => {
     if (gone.length === 0) return
-    const timer = setTimeout(
-      () => show(shown.current?.items.filter((item) => !gone.includes(keyOf(item)))),
-      goneMs,
-    )
-    return () => clearTimeout(timer)
+    const timer = setInterval(() => {
+      if (!list.current?.querySelector('.is-gone:focus-within'))
+        show(shown.current?.items.filter((item) => !gone.includes(keyOf(item))))
+    }, goneMs)
+    return () => clearInterval(timer)
   }, [gone.join('\n')])
   useLayoutEffect(() => {
     if (of === undefined) return

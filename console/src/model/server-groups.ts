@@ -179,10 +179,22 @@ export function siblingsOf(
   return all.filter((other) => other.name !== group.name && key(other) === key(group))
 }
 
-/** Server groups that serve beside one to go back to; objects with manifests have revisions instead. */
-export function toRollBack(groups: readonly ServerGroup[]): readonly ServerGroup[] {
+/**
+ * Server groups that serve beside one to go back to; objects with manifests have revisions instead.
+ *
+ * @param clusters Only of these: environments and runs share accounts. All unless given
+ */
+export function toRollBack(
+  groups: readonly ServerGroup[],
+  clusters?: readonly { account: string; region: string; cluster: string }[],
+): readonly ServerGroup[] {
   return groups.filter(
     (group) =>
+      (clusters?.some(
+        ({ account, region, cluster }) =>
+          account === accountOf(group) && region === group.region && cluster === clusterOf(group),
+      ) ??
+        true) &&
       !isFullName(group.name) &&
       isEnabled(group) &&
       countsOf(group).total > 0 &&

@@ -46,7 +46,7 @@ import {
 import { thisMinute } from '../model/time.ts'
 import { plural, showing } from '../words.ts'
 import { GroupLine } from './group-line.tsx'
-import { FlowDetails, ReleaseFlow } from './release-flow.tsx'
+import { ReleaseFlow } from './release-flow.tsx'
 import {
   groupKey,
   type ServerGroupContext,
@@ -54,6 +54,8 @@ import {
 } from './server-group-actions.tsx'
 
 const loadNotices = async () => (await import('../manifests/notices.tsx')).Notices
+/** Figures and canaries, which are looked at less often. */
+const loadDetails = async () => (await import('./delivery.tsx')).DeliveryDetails
 const loadDeployButton = async () => (await import('../manifests/deploy.tsx')).DeployButton
 
 /** Above so many, the server groups of a cluster are read when it comes into view. */
@@ -105,24 +107,27 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
         application={application}
         tab="Overview"
         state={isLarge && <span class="count">{plural(clusters.length, 'cluster')}</span>}
-        {...(isWithManifests && {
-          actions: <Lazy load={loadDeployButton} props={{ application }} />,
-        })}
+        {...(isWithManifests &&
+          !isGone && {
+            actions: <Lazy load={loadDeployButton} props={{ application }} />,
+          })}
       />
       {isWithManifests && <Lazy load={loadNotices} props={{ application, accounts }} />}
       {!isGone && (
-        <BesideScreens application={application} query={query}>
-          <ReleaseFlow application={application} groups={known} isChanging={isChanging} />
-          {isLarge ? (
-            listOf([])
-          ) : (
-            <Loaded live={groups} rows={6} empty={nothing}>
-              {listOf}
-            </Loaded>
-          )}
-        </BesideScreens>
+        <>
+          <BesideScreens application={application} query={query}>
+            <ReleaseFlow application={application} groups={known} isChanging={isChanging} />
+            {isLarge ? (
+              listOf([])
+            ) : (
+              <Loaded live={groups} rows={6} empty={nothing}>
+                {listOf}
+              </Loaded>
+            )}
+          </BesideScreens>
+          {attributes.error?.status !== 403 && <Lazy load={loadDetails} props={{ application }} />}
+        </>
       )}
-      <FlowDetails application={application} />
     </>
   )
 }

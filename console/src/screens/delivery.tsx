@@ -56,7 +56,7 @@ function Figures({ application }: { application: string }) {
     { refresh: 'slow', events: 'executions' },
   )
   return (
-    <Panel title="The last 30 days">
+    <Panel title={['The last 30 days', live.body?.environment].filter(Boolean).join(', ')}>
       <Loaded live={live}>
         {({ figures }) => (
           <KeyValue

@@ -187,11 +187,16 @@ function Condition({
   return (
     <>
       <Fields
-        fields={{ type: { label: 'Condition', choices } }}
+        fields={{
+          type: {
+            label: 'Condition',
+            choices,
+            help: kind?.sentence ?? 'It is declared as JSON and stays as it is.',
+          },
+        }}
         values={{ type }}
         onChange={(_, value) => put({ ...none, ...kinds[String(value)]?.added })}
       />
-      <p class="muted">{kind?.sentence ?? 'It is declared as JSON and stays as it is.'}</p>
       <Fields
         fields={fields}
         values={formOf(constraint, fields)}

@@ -9,6 +9,7 @@ import { confirm, type Question } from '../components/confirm-dialog.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import type { IconName } from '../components/text.tsx'
+import { deploymentsOf } from '../model/deployment.ts'
 import {
   type Execution,
   isComplete,
@@ -17,7 +18,6 @@ import {
   shortId,
   titleOf,
 } from '../model/execution.ts'
-import { deploymentsOf } from '../model/run-deployments.ts'
 
 /** The most wanted first. */
 export function useExecutionActions(execution: Execution): readonly MenuItem[] {
@@ -69,11 +69,11 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
 
 /** Rolls back what the run has deployed, by a choice where it serves in several clusters. */
 function rollBackOf(execution: Execution): readonly MenuItem[] {
-  const accounts = deploymentsOf(execution).flatMap((deployed) => deployed.accounts)
-  if (!isComplete(execution.status) || accounts.length === 0) return []
+  const deployed = deploymentsOf(execution).filter(({ fresh }) => fresh.length > 0)
+  if (!isComplete(execution.status) || deployed.length === 0) return []
   const choose = async () => {
     const { chooseRollBack } = await import('./roll-back.tsx')
-    await chooseRollBack(execution.application, accounts)
+    await chooseRollBack(execution.application, deployed)
   }
   return [{ label: 'Roll back what it deployed', icon: 'undo', onSelect: () => void choose() }]
 }

@@ -9,7 +9,7 @@ import { GroupCharts } from '../components/group-charts.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { kept } from '../components/kept.tsx'
 import { ApplicationOpenLinks } from '../components/open-link.tsx'
-import { Lazy, Loading, Stale } from '../components/screen.tsx'
+import { Loading, Stale } from '../components/screen.tsx'
 import { Duration, Name, NameLink, StatusMark, Time } from '../components/text.tsx'
 import { usePortions } from '../components/virtual-list.tsx'
 import {
@@ -233,7 +233,7 @@ const Column = kept(({ application, environment, groups, releases }: ColumnProps
   )
   const user = run?.user ?? (rollback ? undefined : deployed?.user)
   const failed = lastFailure(releases, environment)
-  const canRollBack = toRollBack(groups).length > 0
+  const canRollBack = toRollBack(groups, clusters).length > 0
   const kind =
     health.total === 0
       ? 'queued'
@@ -325,7 +325,7 @@ const Column = kept(({ application, environment, groups, releases }: ColumnProps
             small
             icon="undo"
             denied={denied}
-            onClick={() => void chooseRollBack(application, accounts)}
+            onClick={() => void chooseRollBack(application, clusters)}
           >
             {`Roll back ${name}`}
           </Button>
@@ -489,11 +489,4 @@ function Timeline({
       </p>
     </section>
   )
-}
-
-const loadDetails = async () => (await import('./delivery.tsx')).DeliveryDetails
-
-/** Figures and canaries, which are looked at less often. */
-export function FlowDetails({ application }: { application: string }) {
-  return <Lazy load={loadDetails} props={{ application }} />
 }

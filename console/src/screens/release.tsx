@@ -4,7 +4,7 @@ import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { applicationCrumbs, Loaded, PageHead, Panel } from '../components/screen.tsx'
 import { StepRows } from '../components/step-rows.tsx'
-import { KeyValue, Name, NameLink, Time } from '../components/text.tsx'
+import { KeyValue, Name, NameLink, PlainText, Time } from '../components/text.tsx'
 
 type Event = Schemas['Release']['events'][number]
 
@@ -44,7 +44,7 @@ export function ReleaseScreen({ params: { application = '', version = '' } }: Sc
                     ],
                   ],
                   ['Author', commit?.author],
-                  ['Message', commit?.message],
+                  ['Message', commit?.message && <PlainText key="message" text={commit.message} />],
                   [
                     'Build',
                     build &&

@@ -127,7 +127,7 @@ function ReviewBody({ review, application }: { review: Review; application: stri
               : `${plural(commits.length, 'commit')} by ${authors.join(', ') || 'unknown authors'}`
           }
         >
-          <Commits application={application} commits={commits} />
+          <Commits application={application} commits={commits} max={1000} />
           {note && <p class="muted">{note}</p>}
         </Part>
       )}
@@ -180,9 +180,11 @@ function List({ texts }: { texts: readonly string[] }) {
 export function Commits({
   application,
   commits,
+  max = 70,
 }: {
   application: string
   commits: readonly Commit[]
+  max?: number
 }) {
   return (
     <ul class="plain-list commits">
@@ -191,7 +193,7 @@ export function Commits({
           <NameLink
             href={to.release(application, sha)}
             text={message?.split('\n')[0] || sha.slice(0, 8)}
-            max={70}
+            max={max}
           />
           <span class="muted">
             <Name text={author ?? ''} max={24} /> <code>{sha.slice(0, 7)}</code>{' '}
