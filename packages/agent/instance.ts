@@ -97,9 +97,9 @@ const runtimeSlackMs = 10_000
 /** Longer timers fire at once. */
 const longestTimerMs = 2_147_483_647
 
-/** Fields of the state that `observe` shows. */
 /** The port of a container accepts connections before its program has started, or failed to. */
 const containerSettleMs = 2_000
+/** Fields of the state that `observe` shows. */
 const observedKeys = ['phase', 'reason', 'record', 'end'] as const
 
 export class ProgramInstance {

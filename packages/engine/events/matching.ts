@@ -31,8 +31,9 @@ export interface Matching {
   readonly reason?: string
 }
 
-/** What a sender without login does not hear: it tells which names triggers wait for. */
-export const noTrigger = 'No trigger of a pipeline waits for this.'
+/** What a sender without login hears, too: it tells nothing of triggers. */
+export const noName =
+  'The body names nothing that a trigger could wait for. Check type and source in the address of the webhook.'
 
 /**
  * The triggers that wait for what an event is about, with one start for each that fires. Life-cycle events and unknown types fire
@@ -74,11 +75,8 @@ export async function matchTriggers(
     }
   }
   if (candidates.length > 0) return { candidates }
-  const nobody =
-    about.length === 0
-      ? 'The body names nothing that a trigger could wait for. Check type and source in the address of the webhook.'
-      : noTrigger
-  return { candidates, reason: declined ?? nobody }
+  const none = about.length === 0 ? noName : 'No trigger of a pipeline waits for this.'
+  return { candidates, reason: declined ?? none }
 }
 
 interface Arrival {

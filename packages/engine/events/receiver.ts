@@ -12,7 +12,7 @@ import { excerptOf, summarize } from './event-summary.ts'
 import { triggerKinds } from './kinds/all.ts'
 import { isSigned } from './kinds/signature.ts'
 import { toManualStart } from './manual.ts'
-import { type Candidate, type Matching, matchTriggers, noTrigger } from './matching.ts'
+import { type Candidate, type Matching, matchTriggers, noName } from './matching.ts'
 import { describeQuiet } from './quiet-period.ts'
 import type { StartMarks } from './start-marks.ts'
 import type { Starts } from './starts.ts'
@@ -56,7 +56,7 @@ export class EventReceiver {
         ? await this.#manualLine.run(() => this.#startByHand(event, caller))
         : await this.#match(event, caller, alongside)
     await this.#parts.context.commits.stored()
-    return isKnown(caller) || reason !== noTrigger ? reason : undefined
+    return isKnown(caller) || reason === noName ? reason : undefined
   }
 
   async #match(

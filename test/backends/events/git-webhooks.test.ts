@@ -271,12 +271,13 @@ test('pings and tests of any host start nothing', async (t) => {
   }
 })
 
-test('the answer says why nothing starts, and to known senders that no trigger waits', async (t) => {
-  const { send } = await startEvents(t, [])
+test('the answer says why nothing starts, and to known senders what triggers wait for', async (t) => {
+  const { send } = await startEvents(t, [{ ...place, source: 'gitea', branch: 'main' }])
   const none = 'No trigger of a pipeline waits for this.'
   const sent: [source: string, user: string, body: JsonObject, expected: unknown][] = [
     ['gogs', 'alice', giteaPush, none],
     ['gogs', 'anonymous', giteaPush, undefined],
+    ['gitea', 'anonymous', giteaPush, undefined],
     ['gitlab', 'anonymous', giteaPush, /^The body names nothing/],
   ]
   for (const [source, user, body, expected] of sent) {
@@ -299,6 +300,31 @@ test('a merge request of GitLab starts the commit and the branch that it brings'
   const { hash, action, properties } = started ?? {}
   assert.deepEqual([hash, action], [after, 'merge_request'])
   assert.deepEqual(properties, { number: 7, state: 'opened' })
+})
+
+test('a branch of a fork starts only triggers that list the action', async (t) => {
+  const ofFork = {
+    action: 'opened',
+    repository: githubPush.repository,
+    pull_request: {
+      head: { sha: after, ref: 'main', repo: { full_name: 'mallory/webhooks' } },
+      base: { repo: { full_name: 'gitea/webhooks' } },
+    },
+  }
+  const request = { last_commit: { id: after }, source_branch: 'main', source_project_id: 2 }
+  const { project } = gitlabPush
+  const attributes = { ...request, target_project_id: 1 }
+  const toMerge = { object_kind: 'merge_request', project, object_attributes: attributes }
+  for (const [source, body, action] of [
+    ['github', ofFork, 'pull_request:opened'],
+    ['gitea', ofFork, 'pull_request:opened'],
+    ['gitlab', toMerge, 'merge_request'],
+  ] as const) {
+    const any = await startEvents(t, [{ ...place, source, branch: 'main' }])
+    assert.match(String(await any.outcome(source, body)), /of a fork.*events/)
+    const listed = await startEvents(t, [{ ...place, source, branch: 'main', events: [action] }])
+    assert.equal(await listed.outcome(source, body), 'started')
+  }
 })
 
 test('the deletion of a branch starts what waits for it alone', async (t) => {

@@ -32,6 +32,7 @@ const toContent = shape({
   commit: maybeObject,
   authors: asGiven,
   isDeletion: isTrue,
+  isFromFork: isTrue,
   pollKey: textOf,
   repoProject: textOf,
   slug: textOf,
@@ -58,11 +59,13 @@ export const gitKind: TriggerKind = {
     return [...repositories.map((name) => nameOf(source, name)), nameOf(source, repoProject, slug)]
   },
   refuses(trigger, event) {
-    const { action, isDeletion } = toContent(event.content)
+    const { action, isDeletion, isFromFork } = toContent(event.content)
     const { events, project, repository, secret, poll } = toTrigger(trigger)
     const isAny =
-      (events.length === 0 && !isDeletion) ||
+      (events.length === 0 && !isDeletion && !isFromFork) ||
       (event.isObserved === true && events.some((each) => /push|refs_changed/.test(each)))
+    if (events.length === 0 && isFromFork)
+      return `The commit is of a fork, where others may write: list "${action}" in the trigger's events to start with it.`
     if (!isAny && !events.includes(action))
       return `The action "${action}" is not among the trigger's events.`
     if (event.isObserved) return undefined

@@ -9,6 +9,8 @@ export interface GitChange extends JsonObject {
   hash: string
   branch: string
   action: string
+  /** Whether its commit may be of anyone, who has written it into a repository of their own. */
+  isFromFork?: boolean
   /** Full name of what was pushed, such as `refs/heads/main`. */
   ref?: string
   /** Name of a pushed tag. */

@@ -78,7 +78,8 @@ const toPush = shape({
   pullRequest: [
     maybe(
       shape({
-        head: shape({ sha: text, ref: text }),
+        head: shape({ sha: text, ref: text, repo: shape({ full_name: text }) }),
+        base: shape({ repo: shape({ full_name: text }) }),
         number: asGiven,
         draft: asGiven,
         state: asGiven,
@@ -133,10 +134,9 @@ export function readGitlab(payload: JsonObject): GitChange | undefined {
     repositories: namesOf(project.git_http_url, project.git_ssh_url, project.web_url),
   }
   if (action === 'merge_request') {
-    const { commit, branch, ...fields } = toMergeRequest(payload).request
-    return commit.id === ''
-      ? undefined
-      : { ...place, hash: commit.id, branch, action, ...definedOf(fields) }
+    const { commit, branch, from, to, ...fields } = toMergeRequest(payload).request
+    const change = { ...place, hash: commit.id, branch, action, isFromFork: from !== to }
+    return commit.id === '' ? undefined : { ...change, ...definedOf(fields) }
   }
   const hash = pushedCommit(ref, after, checkout)
   // Comments, issues and runs of pipelines push no commit.
@@ -157,6 +157,8 @@ const toMergeRequest = shape({
     shape({
       commit: [shape({ id: text }), 'last_commit'],
       branch: [text, 'source_branch'],
+      from: [asGiven, 'source_project_id'],
+      to: [asGiven, 'target_project_id'],
       number: [asGiven, 'iid'],
       draft: asGiven,
       state: asGiven,
@@ -202,11 +204,15 @@ export function readPlain(payload: JsonObject): GitChange | undefined {
   })
 }
 
-function ofPullRequest({ action }: Push, { head, ...fields }: NonNullable<Push['pullRequest']>) {
+function ofPullRequest(
+  { action }: Push,
+  { head, base, ...fields }: NonNullable<Push['pullRequest']>,
+) {
   return {
     hash: head.sha,
     branch: head.ref,
     action: `pull_request:${action}`,
+    isFromFork: head.repo.full_name !== base.repo.full_name,
     ...definedOf(fields),
   }
 }
