@@ -256,8 +256,14 @@ test('the report of a canary shows its verdict, its lines, and why it has none',
         ? [{ id: 'c1', name: 'golden' }]
         : analysis
   })
+  const front50 = await startUpstream(t, ({ path }) =>
+    path === '/v2/applications/web' ? { name: 'web' } : [],
+  )
   const url = await startGateway(t, {
-    services: { kayenta: { baseUrl: kayenta.url, enabled: true } },
+    services: {
+      front50: { baseUrl: front50.url },
+      kayenta: { baseUrl: kayenta.url, enabled: true },
+    },
   })
   const browser = await openChromium(t)
   if (browser === undefined) return

@@ -38,34 +38,38 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
   // The content of the button names it, unless there is none.
   const name = label ?? (children === undefined ? 'More actions' : undefined)
   const [open, setOpen] = useState(false)
+  // What leaves together with its row is not drawn once more.
+  const isOpen = useRef(false)
+  const show = (wanted: boolean) => {
+    isOpen.current = wanted
+    setOpen(wanted)
+  }
   const button = useRef<HTMLButtonElement>(null)
   const list = useRef<HTMLDivElement>(null)
   const id = useId()
   const close = () => {
-    setOpen(false)
+    show(false)
     button.current?.focus()
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === 'Tab') return setOpen(false)
+    if (event.key === 'Tab') return show(false)
     if (event.key === 'Escape') close()
     else if (!moveFocus(list.current, event.key)) return
     event.preventDefault()
     event.stopPropagation()
   }
   useLayoutEffect(() => {
-    if (label && label === moved) setOpen(true)
-  }, [])
-  useLayoutEffect(() => {
-    if (!open) return
+    if (label && label === moved) show(true)
     return () => {
+      if (!isOpen.current) return
       moved = label
       setTimeout(() => {
         moved = undefined
       }, 1000)
     }
-  }, [open])
+  }, [])
   useLetters(button, items)
-  useOpenList(list, open, () => setOpen(false))
+  useOpenList(list, open, () => show(false))
   return (
     <div class="menu">
       <button
@@ -78,7 +82,7 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
         aria-label={name}
         data-letters={items.flatMap(({ letter }) => letter ?? []).join(' ') || undefined}
         title={children === undefined ? name : undefined}
-        onClick={() => setOpen(!open)}
+        onClick={() => show(!open)}
       >
         {children ?? <Icon name="more" />}
       </button>
@@ -99,7 +103,7 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
                 <Entry
                   key={item.label}
                   item={item}
-                  onDone={() => (item.href === undefined ? close() : setOpen(false))}
+                  onDone={() => (item.href === undefined ? close() : show(false))}
                 />
               ))}
           </div>

@@ -223,7 +223,7 @@ let isScrolled = false
 if (typeof addEventListener === 'function')
   addEventListener('scroll', () => (isScrolled = scrollY > 0), { passive: true })
 
-/** How long a row stays that has left the list; one with the focus stays longer. */
+/** How long a row stays that has left the list; one with an open menu stays longer. */
 const goneMs = 10_000
 
 /**
@@ -260,7 +260,7 @@ export function useHeldRows<Item>(
   useEffect(() => {
     if (gone.length === 0) return
     const timer = setInterval(() => {
-      if (!list.current?.querySelector('.is-gone:focus-within'))
+      if (!list.current?.querySelector('.is-gone [aria-expanded=true]'))
         show(shown.current?.items.filter((item) => !gone.includes(keyOf(item))))
     }, goneMs)
     return () => clearInterval(timer)

@@ -1,6 +1,7 @@
 /**
- * Serves a folder of pages over HTTP. It is copied into images of static sites as it is, so it imports nothing but Node: index pages, the
- * page `404.html`, validators, ranges; no listings, no names that begin with a dot, and nothing outside of the folder.
+ * Serves a folder of pages over HTTP. It is copied into images of static sites as it is, so it imports nothing but Node: index pages,
+ * `about.html` as `/about`, the page `404.html` (without it a script reads the address: a browser gets `index.html`), validators, ranges;
+ * no listings, no names that begin with a dot, and nothing outside of the folder.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, type Stats } from 'node:fs'
@@ -70,15 +71,16 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const [pathname = '/', query] = (request.url ?? '/').split('?', 2)
   const names = namesOf(pathname)
   if (names === undefined) return sendMissing(request, response)
-  const found = await find(names)
-  if (found === undefined) return sendMissing(request, response)
+  const last = names.at(-1) ?? ''
+  const found = (await find(names)) ?? (await find([...names.slice(0, -1), `${last}.html`]))
+  if (found === undefined) return sendMissing(request, response, !last.includes('.'))
   if (!found.stats.isDirectory()) return sendFile(found, request, response)
   const index = await find([...names, 'index.html'])
   if (index === undefined || index.stats.isDirectory()) return sendMissing(request, response)
   if (pathname.endsWith('/')) return sendFile(index, request, response)
-  const last = encodeURIComponent(names.at(-1) ?? '')
+  const below = encodeURIComponent(last)
   // Relative to what was asked for: the address in front of this server may be another one.
-  response.writeHead(301, { location: `${last}/${query === undefined ? '' : `?${query}`}` }).end()
+  response.writeHead(301, { location: `${below}/${query === undefined ? '' : `?${query}`}` }).end()
 }
 
 /** Undefined: it leads elsewhere, or to something hidden. */
@@ -110,9 +112,16 @@ async function find(names: readonly string[]): Promise<FoundFile | undefined> {
   }
 }
 
-async function sendMissing(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function sendMissing(
+  request: IncomingMessage,
+  response: ServerResponse,
+  isPage = false,
+): Promise<void> {
   const page = await find(['404.html'])
   if (page === undefined || page.stats.isDirectory()) {
+    const app =
+      isPage && request.headers.accept?.includes('text/html') && (await find(['index.html']))
+    if (app) return sendFile(app, request, response)
     response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('Not found\n')
     return
   }

@@ -44,7 +44,7 @@ const builtServers: Readonly<Record<string, string>> = {
 }
 /** Scripts "start" of templates, which begin a server for development. */
 const developmentStart =
-  /^(?:(?:cross-env|env|npx|[A-Za-z_]\w*=\S*)\s+)*(?:(?:react-scripts|craco|docusaurus) start|vite(?: dev| serve| preview)?(?=$| -)|(?:astro|nuxt|next)(?: dev| preview|$)|ng serve|gatsby (?:develop|serve)|webpack(?: serve|-dev-server)|vue-cli-service serve|parcel|\S*eleventy .*--serve)(?:\s|$)/
+  /^(?:(?:react-scripts|craco|docusaurus) start|vite(?: dev| serve| preview)?(?=$| -)|(?:astro|nuxt|next)(?: dev| preview|$)|ng serve|gatsby (?:develop|serve)|webpack(?: serve|-dev-server)|vue-cli-service serve|parcel|\S*eleventy .*--serve)(?:\s|$)/
 /** What a "start" runs that may be for development: another script says so. */
 const watches = /\b(?:nest start|nodemon|ts-node(?:-dev)?|babel-node|tsx)\b/
 /** Scripts that start what is built, beside a "start" for development. */
@@ -122,7 +122,7 @@ export async function detectNode(
     build === undefined || started !== undefined
       ? undefined
       : Object.entries(builtServers).find(([name]) => packages.includes(name))?.[1]
-  const isExported = /\boutput:\s*['"]export['"]/.test(await readConfiguration(folder, 'next'))
+  const isExported = /\boutput:\s*['"]export['"]/.test(await readConfiguration(folder, ['next']))
   const pages =
     build === undefined || startIsKnown || (!isExported && (started ?? server) !== undefined)
       ? undefined
@@ -135,7 +135,7 @@ export async function detectNode(
     ? (server ?? (await commandOf(folder, manifest, { started, hasWorkspaces })))
     : undefined
   const run = scripts[started ?? 'start'] ?? ''
-  if (command !== undefined && /^(?:env \S+=\S* )*bunx? /.test(command))
+  if (command !== undefined && /^bunx? /.test(programOf(command)))
     throw notBuilt('Bun', `script "${started}"`, folder)
   return {
     language: {
@@ -175,7 +175,7 @@ function findStart(scripts: Package['scripts']): string | undefined {
     if (next === undefined) break
     line = next
   }
-  if (line === undefined || developmentStart.test(line)) return built
+  if (line === undefined || developmentStart.test(programOf(line))) return built
   return built !== undefined && watches.test(line) ? built : 'start'
 }
 
@@ -243,14 +243,25 @@ async function pagesOf(
   if (tool === undefined) return undefined
   if (tool === '@angular/cli')
     return angularPages(parseObject((await folder.read('angular.json')) ?? ''))
-  const text = await readConfiguration(folder, 'vite|astro')
+  const text = await readConfiguration(folder, ['vite', 'astro'])
   return /\boutDir:\s*['"](?:\.\/)?([^'"./][^'"]*)['"]/.exec(text)?.[1] ?? siteTools[tool]
 }
 
-/** @param tools Alternatives of an expression */
-async function readConfiguration({ paths, read }: AppFolder, tools: string): Promise<string> {
-  const pattern = new RegExp(`^(?:${tools})\\.config\\.[cm]?[jt]s$`)
-  const path = [...paths].find((each) => pattern.test(each))
+/** A command without the variables before it. */
+function programOf(command: string): string {
+  const words = command.split(/\s+/)
+  return words
+    .slice(words.findIndex((word) => !/^(?:cross-env|env|npx|\w+=.*)$/.test(word)))
+    .join(' ')
+}
+
+async function readConfiguration(
+  { paths, read }: AppFolder,
+  tools: readonly string[],
+): Promise<string> {
+  const path = [...paths].find((each) =>
+    tools.includes(/^(\w+)\.config\.[cm]?[jt]s$/.exec(each)?.[1] ?? ''),
+  )
   return (path === undefined ? undefined : await read(path)) ?? ''
 }
 

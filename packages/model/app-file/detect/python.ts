@@ -186,14 +186,18 @@ async function findApp(folder: AppFolder, framework: string): Promise<Place | un
   const object =
     (await findObject(
       folder,
-      new RegExp(`^(\\w+)\\s*(?::\\s*[\\w.]+\\s*)?=\\s*(?:\\w+\\.)?${framework}\\(`, 'm'),
+      /^(\w+)\s*(?::\s*[\w.]+\s*)?=\s*(?:\w+\.)?(FastAPI|Litestar|Quart|Starlette|Flask)\(/gm,
+      framework,
     )) ??
     (await findObject(
       folder,
-      /^(app|application|api)\s*(?::\s*[\w.]+\s*)?=\s*(?:\w+\.)?(?:create|make|get|build|init)_\w+\(/m,
+      /^(app|application|api)\s*(?::\s*[\w.]+\s*)?=\s*(?:\w+\.)?(?:create|make|get|build|init)_\w+\(/gm,
     ))
   if (object !== undefined) return object
-  const factory = await findObject(folder, /^def\s+((?:create|make|get|build)_app(?:lication)?)\(/m)
+  const factory = await findObject(
+    folder,
+    /^def\s+((?:create|make|get|build)_app(?:lication)?)\(/gm,
+  )
   return factory && { ...factory, isFactory: true }
 }
 
@@ -256,7 +260,12 @@ async function djangoModule(folder: AppFolder, below: string): Promise<string> {
   )
 }
 
-async function findObject(folder: AppFolder, line: RegExp): Promise<Place | undefined> {
+/** @param called What is called must be this, the second group of the line */
+async function findObject(
+  folder: AppFolder,
+  line: RegExp,
+  called?: string,
+): Promise<Place | undefined> {
   const others = [...folder.paths].filter(
     (path) =>
       /^(?:[A-Za-z_]\w*\/){0,3}[A-Za-z_]\w*\.py$/.test(path) &&
@@ -266,7 +275,8 @@ async function findObject(folder: AppFolder, line: RegExp): Promise<Place | unde
   const depth = (path: string) => path.split('/').length
   const rest = others.sort((one, other) => depth(one) - depth(other) || (one < other ? -1 : 1))
   for (const path of [...new Set([...known, ...rest])].slice(0, maxModules)) {
-    const object = line.exec((await folder.read(path)) ?? '')?.[1]
+    const found = ((await folder.read(path)) ?? '').matchAll(line)
+    const object = found.find((each) => called === undefined || each[2] === called)?.[1]
     if (object === undefined) continue
     return { module: path.replace(/(?:\/__init__)?\.py$/, '').replaceAll('/', '.'), object }
   }

@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../packages/base/json/values.ts'
@@ -179,12 +188,14 @@ func main() {
       'public/index.html': '<h1>home</h1>',
       'public/404.html': 'gone',
       'public/docs/index.html': 'docs',
+      'public/about.html': 'about',
       'public/.secret': 'hidden',
       'secret.txt': 'outside',
     })
     const address = await run(t, folder)
     assert.equal(await textOf(`${address}/`), '200 <h1>home</h1>')
     assert.equal(await textOf(`${address}/docs`), '200 docs', 'redirected')
+    assert.equal(await textOf(`${address}/about`), '200 about')
     for (const path of ['/none', '/.secret', '/%2e%2e/secret.txt', '/..%2fsecret.txt', '/%00'])
       assert.equal(await textOf(address + path), '404 gone', path)
     const { headers } = await fetch(address)
@@ -195,6 +206,14 @@ func main() {
     assert.equal(await textOf(address, { range: 'bytes=-5' }), '206 </h1>')
     assert.equal((await fetch(address, { headers: { range: 'bytes=99-' } })).status, 416)
     assert.equal((await fetch(address, { method: 'POST' })).status, 405)
+    const [missing = ''] = globSync('**/404.html', { cwd: folder })
+    rmSync(join(folder, missing))
+    const app = await run(t, folder)
+    const browser = { accept: 'text/html,*/*' }
+    assert.equal(await textOf(`${app}/users/7`, browser), '200 <h1>home</h1>')
+    assert.equal(await textOf(`${app}/users/7`), '404 Not found\n')
+    for (const path of ['/app.js', '/.secret', '/%00'])
+      assert.equal(await textOf(app + path, browser), '404 Not found\n', path)
   })
 
   await t.test('app-scenario 77: a virtual environment runs where it is copied to', async (t) => {
