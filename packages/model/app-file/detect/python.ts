@@ -49,12 +49,12 @@ export async function detectPython(
   const manage = findManage(folder, packages)
   const { title, command } = startIsKnown
     ? { title: 'Python', command: undefined }
-    : await findStart(folder, { packages, file })
+    : await findStart(folder, { packages, file, manage })
   const language: PythonLanguage = {
     kind: 'python',
     packages: file,
     requirements: file === 'pyproject.toml' ? project?.requirements : undefined,
-    collectsStatic: (await hasStaticRoot(folder)) ? manage : undefined,
+    collectsStatic: manage !== undefined && (await hasStaticRoot(folder)) ? manage : undefined,
     version: await versionOf(folder, project, python),
   }
   const by = file === 'uv.lock' ? 'uv' : file === 'poetry.lock' ? 'Poetry' : 'pip'
@@ -87,6 +87,8 @@ async function frozenPackages(folder: AppFolder, file: PackageFile | undefined):
 interface Packages {
   readonly packages: ReadonlySet<string>
   readonly file: PackageFile | undefined
+  /** The manage.py of Django. */
+  readonly manage: string | undefined
 }
 
 /** Frameworks by their packages, with how they are served; the first one that an app has decides. */
@@ -125,20 +127,20 @@ function serve(server: string, given: Place): string {
   const place = `${module}${object === '' ? '' : `:${object}`}`
   const called = isFactory ? `'${place}()'` : place
   const factory = isFactory ? ' --factory' : ''
+  const environment = isBelow ? `env PYTHONPATH=${from} ` : ''
   switch (server) {
     case 'uvicorn':
       return `uvicorn ${place}${factory}${isBelow ? ` --app-dir ${from}` : ''} --host $HOST --port $PORT`
     case 'hypercorn':
-      return `${isBelow ? `env PYTHONPATH=${from} ` : ''}hypercorn ${called} --bind $HOST:$PORT`
+      return `${environment}hypercorn ${called} --bind $HOST:$PORT`
     case 'waitress':
-      return `${isBelow ? `env PYTHONPATH=${from} ` : ''}waitress-serve --host $HOST --port $PORT${isFactory ? ' --call' : ''} ${place}`
+      return `${environment}waitress-serve --host $HOST --port $PORT${isFactory ? ' --call' : ''} ${place}`
     default:
       return `gunicorn ${called}${isBelow ? ` --pythonpath ${from}` : ''} --bind $HOST:$PORT`
   }
 }
 
-async function findStart(folder: AppFolder, { packages, file }: Packages): Promise<Start> {
-  const manage = findManage(folder, packages)
+async function findStart(folder: AppFolder, { packages, file, manage }: Packages): Promise<Start> {
   if (manage !== undefined) {
     const below = manage.slice(0, -'manage.py'.length)
     const module = await djangoModule(folder, below)
