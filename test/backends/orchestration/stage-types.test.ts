@@ -26,7 +26,7 @@ const notes = new Set(
     'exception executionName instanceIdsToDisable jobStatus kato.last.task.id kato.tasks launchTimes',
     'previousState propertyFileContents restartDetails restore.capacity rollback.capacity rollbacks source.given',
     'source.lookups status target.lookups targetReferences terminatedAt waitBeforeMonitorSince webhook [conditionKey]',
-    'dynamicParameters failedManifests manifest.location manifest.name manifests.failures manifests.required optionalArtifacts',
+    'dynamicParameters failedManifests manifest.location manifest.name manifests.failures manifests.remarks manifests.required optionalArtifacts',
     'canaryPipelineExecutionId canaryScore',
     'check outputs.manifestNamesByNamespace outputs.manifests parameters previousAttempts rollback.moniker stableManifests verification',
     'promotion soak canaryStep source.mayBeMissing keptServerGroups [strategyKey] [effectsKey] notice volumes rollback.stopsFirst',

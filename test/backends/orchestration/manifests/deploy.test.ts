@@ -449,18 +449,25 @@ async function passUntilEnd(clock: SettableClock, isOver: () => Promise<boolean>
   }
 }
 
-test('what is not stable in time is named with its reason', async (t) => {
+test('what is not stable in time is named with its reason, after it what is to be known of the others', async (t) => {
   const clock = createClock()
   const { service, engine } = await startRig(t, { clock })
   service.newState = 'waiting for 2 replicas'
-  const id = await engine.task(deploy([dep], { stableManifestTimeoutMinutes: '1' }))
+  const health = { state: 'unattended', warning: 'No controller acts on it.' }
+  service.scripted.set('GET /manifests/k8s/n1/deployment%20api', () => ({
+    status: 200,
+    body: { status: { stable: { state: true } }, health },
+  }))
+  const manifests = [dep, workload('Deployment', 'api')]
+  const id = await engine.task(deploy(manifests, { stableManifestTimeoutMinutes: '1' }))
   await engine.eventually(async () =>
     at((await engine.view(id)).execution, 'stages', 0, 'context', 'messages', 0),
   )
   await passUntilEnd(clock, async () => (await engine.view(id)).status === 'TERMINAL')
   const { execution } = await engine.view(id)
   const message = "'deployment web' in 'n1' for account k8s: waiting for 2 replicas"
-  assert.deepEqual(execution.stages[0]?.context['messages'], [message])
+  const remark = `'deployment api' in 'n1' for account k8s: ${health.warning}`
+  assert.deepEqual(execution.stages[0]?.context['messages'], [message, remark])
   assert.equal(
     errorOf(execution),
     `The step "waitForManifestToStabilize" did not end within 60 s: ${message}.`,

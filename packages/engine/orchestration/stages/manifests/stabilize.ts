@@ -41,6 +41,8 @@ const readNotes = shape({
   stableManifests: toShownList,
   failedManifests: toShownList,
   failures: [textsOf, 'manifests.failures'],
+  /** What is to be known of objects that were stable. */
+  remarks: [textsOf, 'manifests.remarks'],
   /** Since when objects are missing, by their keys; milliseconds since the epoch. */
   absences: [objectOf, 'manifests.absences'],
   /** Since when objects report the same trouble, and its reason. */
@@ -93,6 +95,7 @@ function conclude(context: TaskContext, results: readonly StabilityResult[]): Ta
   const messagesOf = (kind: StabilityResult['kind']) =>
     of(kind).flatMap(({ message }) => message ?? [])
   const failures = [...before.failures, ...messagesOf('failed')]
+  const remarks = [...before.remarks, ...messagesOf('stable')]
   const reasons = messagesOf('waiting')
   const notesOf = (read: (result: StabilityResult) => unknown) => {
     const found = results.flatMap((result) => {
@@ -107,10 +110,11 @@ function conclude(context: TaskContext, results: readonly StabilityResult[]): Ta
   })
   const [first, ...others] = reasons
   const shown = {
-    messages: [...failures, ...reasons, ...messagesOf('stable')],
+    messages: [...failures, ...reasons, ...remarks],
     stableManifests: [...before.stableManifests, ...shownOf('stable')],
     failedManifests: [...before.failedManifests, ...shownOf('failed')],
     'manifests.failures': failures,
+    'manifests.remarks': remarks,
     'manifests.absences': notesOf(({ absentSince }) => absentSince),
     'manifests.troubles': notesOf(({ trouble }) => trouble),
     [waitingKey]:
