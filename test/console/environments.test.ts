@@ -126,6 +126,7 @@ test('a version that never came up is no history, and a rollback says from what'
   }
   const failing = { instanceCounts: { total: 2, up: 0, down: 2 } }
   const launched = { instances: [{ launchTime: 9 }, { launchTime: 8 }] }
+  const sequence = (number: number) => ({ moniker: { sequence: number } })
   const cases: readonly [ReturnType<typeof of>, ReturnType<typeof of>][] = [
     [
       of(kept('1', 1, 2, true), kept('2', 3, 4, false), kept('3', 5, null, true)),
@@ -136,6 +137,11 @@ test('a version that never came up is no history, and a rollback says from what'
       [['1'], ['2', '1'], ['2'], 7],
     ],
     [of(kept('1', 1, 7, false), kept('1', 3, 4, true)), [['1'], ['1'], [], 7]],
+    // A cluster that creates both in one second numbers them.
+    [
+      of(kept('1', 5, 7, true, sequence(1)), kept('2', 5, 7, false, sequence(2))),
+      [['2'], ['2', '1'], [], 7],
+    ],
     // Of a provider that records nothing.
     [
       of(kept('1', 1, undefined, false), kept('2', 3, undefined, true, failing)),

@@ -10,7 +10,7 @@ import { leaseKey } from '../../packages/app/standby/redis-lease.ts'
 import { Browser } from '../login/browser.ts'
 import { createAuthority } from '../support/authority.ts'
 import { freePort } from '../support/free-port.ts'
-import type { GatewaySettings } from '../support/gateway.ts'
+import { type GatewaySettings, runGateway } from '../support/gateway.ts'
 import { needsLitestream } from '../support/kubernetes-programs.ts'
 import { startObjectStore } from '../support/object-store.ts'
 import { startRedis } from '../support/redis.ts'
@@ -40,24 +40,46 @@ function startEngine(
   return startServe(t, given, { embedded: true, words: ['backends'], ...options })
 }
 
-/** A gateway without back ends of its own, with the administrator logged in. */
-async function startGateway(t: TestContext, baseUrl: string, settings: GatewaySettings = {}) {
-  const { services, ...others } = settings
+interface Entrance {
+  readonly url: string
+  /** Of the administrator, logged in. */
+  readonly browser: Browser
+}
+
+/** A gateway without back ends of its own, in a process as operators start it. */
+async function startProcess(
+  t: TestContext,
+  baseUrl: string,
+  settings: GatewaySettings = {},
+): Promise<Entrance> {
   const given = {
     anonymous: { enabled: false },
     backends: { key },
-    ...others,
-    services: { embedded: { baseUrl }, ...services },
+    services: { embedded: { baseUrl } },
+    ...settings,
   }
   const serve = startServe(t, given, { embedded: true, env: { FAIRLEAD_ADMIN_PASSWORD: password } })
-  const url = await serve.listening
+  return enter(await serve.listening)
+}
+
+/** In the process of the test; the password of its administrator takes no time to check. */
+async function startGateway(t: TestContext, settings: GatewaySettings): Promise<Entrance> {
+  const given = {
+    spring: { security: { user: { name: 'admin', password } } },
+    backends: { key },
+    ...settings,
+  }
+  return enter((await runGateway(t, given, { embedded: true })).url)
+}
+
+async function enter(url: string): Promise<Entrance> {
   await waitUntil(
     async () => (await fetch(`${url}/readyz`)).status === 200,
     'a gateway that is ready',
   )
   const browser = new Browser(url)
   assert.equal((await browser.login('admin', password)).status, 302)
-  return { serve, url, browser }
+  return { url, browser }
 }
 
 async function post(browser: Browser, path: string, body: unknown) {
@@ -91,8 +113,8 @@ test('several gateways are one, whichever takes a request', async (t) => {
   // The name of a standby that is being replaced is not known.
   const baseUrls = ['http://absent.invalid:7010', baseUrl]
   const [one, other] = await Promise.all([
-    startGateway(t, baseUrl),
-    startGateway(t, baseUrl, { services: { embedded: { baseUrls, baseUrl: null } } }),
+    startProcess(t, baseUrl),
+    startProcess(t, baseUrl, { services: { embedded: { baseUrls, baseUrl: null } } }),
   ])
 
   await t.test('what one saves and starts, the other one lists and follows', async () => {
@@ -215,7 +237,7 @@ test('several gateways are one, whichever takes a request', async (t) => {
 })
 
 /** Saves and reads at a gateway until stopped; notes what was answered otherwise than with 200. */
-function work({ url, browser }: Awaited<ReturnType<typeof startGateway>>, name: string) {
+function work({ url, browser }: Entrance, name: string) {
   const saved: string[] = []
   const savedAtMs = new Map<string, number>()
   const failures: string[] = []
@@ -269,11 +291,7 @@ test('requests wait while a standby takes over, and nothing is lost or done twic
   const baseUrls = ports.map((port) => `http://127.0.0.1:${port}`)
   let serving = startEngine(t, { home, port: first })
   await serving.listening
-  const gateway = await startGateway(t, baseUrls[0] as string, {
-    services: { embedded: { baseUrls, baseUrl: null } },
-    // Its password takes no time to check.
-    spring: { security: { user: { name: 'admin', password } } },
-  })
+  const gateway = await startGateway(t, { services: { embedded: { baseUrls } } })
   await runJob(gateway.browser, {
     type: 'createApplication',
     application: { name: 'web', email: 'a@example.com' },
@@ -423,9 +441,7 @@ test('a standby takes over from the copy when machine and volume are lost', asyn
     env: { LITESTREAM_ACCESS_KEY_ID: store.keyId, LITESTREAM_SECRET_ACCESS_KEY: store.secret },
   })
   await lost.listening
-  const gateway = await startGateway(t, baseUrls[0] as string, {
-    services: { embedded: { baseUrls, baseUrl: null } },
-  })
+  const gateway = await startGateway(t, { services: { embedded: { baseUrls } } })
   await runJob(gateway.browser, {
     type: 'createApplication',
     application: { name: 'web', email: 'a@example.com' },
@@ -527,9 +543,10 @@ test('client certificates guard the back ends without a key', async (t) => {
   const baseUrl = await engine.listening
   assert.match(baseUrl, /^https:/)
   const keyStore = write('client.pem', client.cert, client.key)
-  const { browser } = await startGateway(t, baseUrl, {
+  const { browser } = await startGateway(t, {
     backends: {},
     okHttpClient: { trustStore, keyStore },
+    services: { embedded: { baseUrl } },
   })
   await runJob(browser, {
     type: 'createApplication',

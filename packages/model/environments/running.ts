@@ -87,7 +87,7 @@ const toFields = shape({
   account: [or(textOf, ''), 'account', 'accountName'],
   region: or(textOf, ''),
   cluster: textOf,
-  moniker: shape({ cluster: textOf, detail: textOf }),
+  moniker: shape({ cluster: textOf, detail: textOf, sequence: numberOf }),
   createdTime: numberOf,
   servingSinceMs: numberOf,
   isDisabled: isTrue,
@@ -190,8 +190,17 @@ function isJob({ name }: Group): boolean {
   return /^(?:job|cronJob) /i.test(name)
 }
 
-function byAge(one: Group, other: Group): number {
-  return (other.createdTime ?? 0) - (one.createdTime ?? 0)
+interface Aged {
+  readonly createdTime?: number | undefined
+  readonly moniker?: { readonly sequence?: number | undefined } | undefined
+}
+
+/** Negative: the first is newer. Where times are whole seconds, the numbers of a cluster decide. */
+export function byAge(one: Aged, other: Aged): number {
+  return (
+    (other.createdTime ?? 0) - (one.createdTime ?? 0) ||
+    (other.moniker?.sequence ?? 0) - (one.moniker?.sequence ?? 0)
+  )
 }
 
 function placeOf(

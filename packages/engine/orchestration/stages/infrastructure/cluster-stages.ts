@@ -1,6 +1,7 @@
 /** Stages that work on the server groups of a cluster: disable, shrink, scale down (docs/contracts/infrastructure.md#cluster-stages). */
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
+import { byAge } from '@fairlead/model/environments/running.ts'
 import { type Effect, effectsKey } from '@fairlead/model/stage-types/effect.ts'
 import { clusterChoices } from '@fairlead/model/stage-types/infrastructure.ts'
 import { readFields, type ValuesOf } from '@fairlead/model/stage-types/read-fields.ts'
@@ -18,13 +19,7 @@ import {
 import { monitorStep, submitStep } from './cloud-task.ts'
 import { chosenNote, createdNote, keptNote } from './notes.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
-import {
-  compareAge,
-  inPlace,
-  newestFirst,
-  requireClusterPlace,
-  servesAsGroup,
-} from './server-groups.ts'
+import { inPlace, newestFirst, requireClusterPlace, servesAsGroup } from './server-groups.ts'
 import { empty } from './strategy-parts.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 import { type TargetsOf, waitAllDownStep, waitEmptyStep, waitGoneStep } from './waits.ts'
@@ -172,7 +167,7 @@ function withoutProtected(
   const isCreated = ({ name }: CloudServerGroup) => created.includes(name)
   const oldest = newestFirst(groups.filter(isCreated)).at(-1)
   return groups.filter(
-    (group) => !isCreated(group) && (oldest === undefined || compareAge(oldest, group) < 0),
+    (group) => !isCreated(group) && (oldest === undefined || byAge(oldest, group) < 0),
   )
 }
 
@@ -212,7 +207,7 @@ function ordered(
     (one, other) =>
       (activeFirst ? Number(isActive(other)) - Number(isActive(one)) : 0) ||
       (largerFirst ? other.instances.length - one.instances.length : 0) ||
-      compareAge(one, other),
+      byAge(one, other),
   )
 }
 

@@ -1,6 +1,7 @@
 import { maybeTexts, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
+import { byAge } from '@fairlead/model/environments/running.ts'
 import {
   type CloudCapacity,
   type CloudHealth,
@@ -57,15 +58,7 @@ export async function groupsIn(
 }
 
 export function newestFirst(groups: readonly CloudServerGroup[]): CloudServerGroup[] {
-  return groups.toSorted(compareAge)
-}
-
-/** Negative: the first is newer. Where times are whole seconds, the numbers of a cluster decide. */
-export function compareAge(one: CloudServerGroup, other: CloudServerGroup): number {
-  return (
-    other.createdTime - one.createdTime ||
-    (other.moniker?.sequence ?? 0) - (one.moniker?.sequence ?? 0)
-  )
+  return groups.toSorted(byAge)
 }
 
 const toNamed = shape({ moniker: toMoniker, application: textOf })

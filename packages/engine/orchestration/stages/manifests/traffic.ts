@@ -1,5 +1,6 @@
 import { list, or, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
+import { byAge } from '@fairlead/model/environments/running.ts'
 import { deploying } from '@fairlead/model/stage-types/manifests.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import type { CloudManifest, PlacedName } from '@fairlead/ports/cloud-values.ts'
@@ -126,7 +127,7 @@ async function findOld(
     .map((name) => ({ name, group: groups.find((group) => isSame(group.name, name)) }))
     // What a Deployment controls is its own: it would change it back.
     .filter(({ group }) => (group?.serverGroupManagers ?? []).length === 0)
-    .toSorted((one, other) => (other.group?.createdTime ?? 0) - (one.group?.createdTime ?? 0))
+    .toSorted((one, other) => byAge(one.group ?? {}, other.group ?? {}))
   return Promise.all(
     old.map(async ({ name, group }) => ({
       location,
