@@ -225,4 +225,10 @@ test('server groups are put together by cluster, region or image', () => {
     [sizes('region'), sizes('image')],
     [[['shop-namespace', 4]], [['registry.example.org/shop:1.0', 4]]],
   )
+  const ofOneSecond = groups.slice(0, 2).map((group) => ({ ...group, createdTime: 1 }))
+  const [cluster] = toClusters(ofOneSecond)
+  assert.deepEqual(
+    cluster?.groups.map(({ name }) => name),
+    ['replicaSet a-v001', 'replicaSet a-v000'],
+  )
 })

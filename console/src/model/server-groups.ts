@@ -2,6 +2,7 @@
 
 import { asGiven, objectList, or, shape } from '@fairlead/base/json/shape.ts'
 import { numberOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import { byAge } from '@fairlead/model/environments/running.ts'
 import type { Schemas } from '../api/schema.d.ts'
 import { isFullName } from '../manifests/object.ts'
 import { instanceStatus, type Status } from './execution.ts'
@@ -97,9 +98,7 @@ export function toClusters(groups: readonly ServerGroup[], by: Grouping = 'clust
   const byCluster = Map.groupBy(groups, (group) => `${accountOf(group)}\n${groupings[by](group)}`)
   const clusters = [...byCluster].map(([key, members]) => {
     const [account = '', name = ''] = key.split('\n')
-    const sorted = members.toSorted(
-      (a, b) => a.region.localeCompare(b.region) || (b.createdTime ?? 0) - (a.createdTime ?? 0),
-    )
+    const sorted = members.toSorted((a, b) => a.region.localeCompare(b.region) || byAge(a, b))
     return { account, name, groups: sorted as readonly ServerGroup[] }
   })
   return clusters.toSorted(byName)

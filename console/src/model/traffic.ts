@@ -1,6 +1,7 @@
 /** Server groups of a cluster as a picture: their instances, and how they share the traffic, now or when a run ended. */
 import { asGiven, objectList, shape, withAll } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, numberOf } from '@fairlead/base/json/values.ts'
+import { byAge } from '@fairlead/model/environments/running.ts'
 import type { Deployment } from './deployment.ts'
 import { instanceStatus, type Status } from './execution.ts'
 import {
@@ -53,7 +54,7 @@ export function picturesOf(
       (group) =>
         isEnabled(group) || fresh.includes(group.name) || (old?.includes(group.name) ?? true),
     )
-    .toSorted((a, b) => (a.createdTime ?? 0) - (b.createdTime ?? 0) || a.name.localeCompare(b.name))
+    .toSorted((a, b) => byAge(b, a) || a.name.localeCompare(b.name))
   const newest = sorted.length > 1 ? sorted.at(-1) : undefined
   const isNew = (group: ServerGroup) =>
     fresh.length > 0 ? fresh.includes(group.name) : group === newest

@@ -1,6 +1,7 @@
 /** What can be done to a server group and its instances, with what each says before it is done. */
 
 import { type JsonObject, numberOf, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { byAge } from '@fairlead/model/environments/running.ts'
 import { to } from '../address.ts'
 import { objectKey, pendingOf } from '../api/actions.ts'
 import { useCloudProvider } from '../api/cloud-providers.ts'
@@ -180,14 +181,12 @@ function disable(group: ServerGroup, context: ServerGroupContext): Action {
 }
 
 function rollBack(group: ServerGroup, context: ServerGroupContext, filled: JsonObject): Action {
-  const { name, createdTime } = group
-  const others = siblingsOf(group, context.groups).toSorted(
-    (a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0),
-  )
+  const { name } = group
+  const others = siblingsOf(group, context.groups).toSorted(byAge)
   const former = objectOf(filled['rollbackContext'])['restoreServerGroupName']
   const target =
     others.find((other) => other.name === former) ??
-    others.find((other) => (other.createdTime ?? 0) < (createdTime ?? 0)) ??
+    others.find((other) => byAge(group, other) < 0) ??
     others[0]
   const textOfChoice = (other: ServerGroup) =>
     `${other.name} (${[versionOf(other), plural(countsOf(other).total, 'instance')].filter(Boolean).join(', ')})`

@@ -191,8 +191,8 @@ function isJob({ name }: Group): boolean {
 }
 
 interface Aged {
-  readonly createdTime?: number | undefined
-  readonly moniker?: { readonly sequence?: number | undefined } | undefined
+  readonly createdTime?: number | null | undefined
+  readonly moniker?: { readonly sequence?: number | null | undefined } | null | undefined
 }
 
 /** Negative: the first is newer. Where times are whole seconds, the numbers of a cluster decide. */
