@@ -1,7 +1,7 @@
 /** Gateways whose back ends are served by another process: `fairlead backends`. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { hostname, tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,6 +15,7 @@ import { needsLitestream } from '../support/kubernetes-programs.ts'
 import { startObjectStore } from '../support/object-store.ts'
 import { startRedis } from '../support/redis.ts'
 import { createHome, type ServeOptions, type ServeProcess, startServe } from '../support/serve.ts'
+import { createFolder } from '../support/temporary-folder.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const password = 'correct-horse-battery'
@@ -524,7 +525,7 @@ test('a standby takes over from the copy when machine and volume are lost', asyn
 })
 
 test('client certificates guard the back ends without a key', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'fairlead-backends-'))
+  const folder = createFolder('backends')
   const authority = await createAuthority('CN=CA-1')
   const write = (name: string, ...parts: string[]) => {
     const file = join(folder, name)
