@@ -1157,6 +1157,14 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
     /expects no artifact with the id "m"/,
   ],
   [
+    'images of an account that is not here',
+    {
+      stages: [wait],
+      triggers: [{ type: 'docker', enabled: true, account: 'hub', repository: 'shop/web' }],
+    },
+    /"hub" of the trigger is no artifact account for docker\/image: there is none\. Until/,
+  ],
+  [
     'a child by its name',
     { stages: [stage('pipeline', { application, pipeline: 'Deploy to prod' })] },
     /No pipeline has the id "Deploy to prod"/,

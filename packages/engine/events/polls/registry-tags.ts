@@ -10,11 +10,9 @@ import { trackedTags } from '../kinds/registry.ts'
 import { versionReads } from './ask-infrastructure.ts'
 import type { PolledChange, PolledSource } from './polled-source.ts'
 
-/** @param type Type of the trigger and of its artifact */
-function imageTags(triggerType: string, type: string): PolledSource {
+function imageTags(triggerType: string): PolledSource {
   return createVersionSource({
     triggerType,
-    toName: (trigger) => named(trigger, 'repository', type),
     tracked: trackedTags,
     toContent: ({ account, name, version, digest, host }, trigger) =>
       definedOf({
@@ -30,15 +28,12 @@ function imageTags(triggerType: string, type: string): PolledSource {
 
 const charts = createVersionSource({
   triggerType: 'helm',
-  // A trigger for all charts of a repository starts by events alone.
-  toName: (trigger) => named(trigger, 'chart', 'helm/chart'),
   toContent: ({ account, name, version, digest }) =>
     definedOf({ account, chart: name, version, digest }),
 })
 
 const artifacts = createVersionSource({
   triggerType: 'artifact',
-  toName: (trigger) => named(trigger, 'name'),
   toContent: ({ account, type, name, version }) => ({
     account,
     type,
@@ -49,13 +44,14 @@ const artifacts = createVersionSource({
 })
 
 export const registrySources: readonly PolledSource[] = [
-  imageTags('docker', 'docker/image'),
-  imageTags('helm/oci', 'helm/image'),
+  imageTags('docker'),
+  imageTags('helm/oci'),
   charts,
   artifacts,
 ]
 
 const toPolled = shape({
+  type: or(textOf, ''),
   account: textOf,
   repository: textOf,
   chart: textOf,
@@ -63,17 +59,25 @@ const toPolled = shape({
   artifactType: or(textOf, ''),
 })
 
-/** @param field With the name @param artifactType Default: the trigger names it */
-function named(
-  trigger: JsonObject,
-  field: 'repository' | 'chart' | 'name',
-  artifactType?: string,
-): ArtifactName | undefined {
-  const { account, [field]: name, artifactType: own } = toPolled(trigger)
-  const type = artifactType ?? own
-  return account === undefined || name === undefined || type === ''
+const imageTypes: ReadonlyMap<string, string> = new Map([
+  ['docker', 'docker/image'],
+  ['helm/oci', 'helm/image'],
+])
+
+/** What is polled for a trigger; undefined: it names not all that is needed, or is not to be polled. */
+export function polledArtifact(trigger: JsonObject): ArtifactName | undefined {
+  const { type: triggerType, account, repository, chart, name, artifactType } = toPolled(trigger)
+  const imageType = imageTypes.get(triggerType)
+  // A helm trigger for all charts of a repository starts by events alone.
+  const [polled, type] =
+    imageType !== undefined
+      ? [repository, imageType]
+      : triggerType === 'helm'
+        ? [chart, 'helm/chart']
+        : [name, triggerType === 'artifact' ? artifactType : '']
+  return account === undefined || polled === undefined || type === ''
     ? undefined
-    : { account, type, name }
+    : { account, type, name: polled }
 }
 
 const referredByVersion: ReadonlySet<string> = new Set([
@@ -91,8 +95,6 @@ function referenceOf(type: string, name: string, version: string): string {
 /** A type of triggers that wait for versions. */
 interface VersionTrigger {
   readonly triggerType: string
-  /** Undefined: it names not all that is needed, or is not to be polled. */
-  toName(trigger: JsonObject): ArtifactName | undefined
   /** The versions whose digests are compared, too: a regular expression, or `` for all; undefined: none. */
   tracked?(trigger: JsonObject): string | undefined
   toContent(found: FoundVersion, trigger: JsonObject): JsonObject
@@ -114,12 +116,12 @@ function createVersionSource(kind: VersionTrigger): PolledSource {
     triggerType,
     isPolled: ({ ports }) => ports.infrastructure.versions !== undefined,
     keyOf(trigger) {
-      const name = kind.toName(trigger)
+      const name = polledArtifact(trigger)
       return name && JSON.stringify([triggerType, name, kind.tracked?.(trigger)])
     },
-    summaryOf: (trigger) => ({ ...kind.toName(trigger) }),
+    summaryOf: (trigger) => ({ ...polledArtifact(trigger) }),
     async read(trigger, context, signal) {
-      const name = kind.toName(trigger)
+      const name = polledArtifact(trigger)
       if (name === undefined) return new Map()
       const versions = await versionReads(context).versions(name)
       const tracked = kind.tracked?.(trigger)
@@ -129,7 +131,7 @@ function createVersionSource(kind: VersionTrigger): PolledSource {
       return new Map(versions.map((version) => [version, known?.digests.get(version) ?? '']))
     },
     async toEvents(trigger, change, context) {
-      const name = kind.toName(trigger)
+      const name = polledArtifact(trigger)
       if (name === undefined) return []
       const content = kind.toContent(await describe(name, change, context), trigger)
       return [observedEvent(triggerType, content, { account: name.account, name: name.name })]

@@ -23,13 +23,18 @@ import {
   referenceOf,
   storedTemplate,
 } from '@fairlead/model/pipeline-templates/inheritance.ts'
-import { readPipeline, withoutNullEntries } from '@fairlead/model/pipelines/definition.ts'
+import {
+  readPipeline,
+  readTrigger,
+  withoutNullEntries,
+} from '@fairlead/model/pipelines/definition.ts'
 import { mask } from '@fairlead/model/secrets/secret-names.ts'
 import { buildStages } from '@fairlead/model/stage-types/builds.ts'
 import { findProblemsIn, isExpression } from '@fairlead/model/stage-types/check-stage.ts'
 import { pipelineParameterFields } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { type Caller, itself } from '@fairlead/ports/caller.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
+import { polledArtifact } from '../../events/polls/registry-tags.ts'
 import {
   nullFindings,
   recordFindings,
@@ -300,6 +305,7 @@ async function partFindings(
       : []),
     ...(await triggerFindings(definition, ports.events.triggerTypes, { nowMs: now(), timeZone })),
     ...(await nameFindings(definition, names, runsHere)),
+    ...polledFindings(definition, ports.infrastructure.versions),
     ...(await followedFindings(definition, ports.definitions)),
     ...objectsOf(definition['parameterConfig']).flatMap((parameter, index) =>
       findProblemsIn(parameter, pipelineParameterFields).map(({ field, message }) =>
@@ -489,6 +495,25 @@ async function nameFindings(
     ]
   })
   return [...ofStages, ...ofTriggers]
+}
+
+/** Accounts that cannot be asked for what triggers wait for. */
+function polledFindings(
+  definition: JsonObject,
+  versions: Ports['infrastructure']['versions'],
+): DocumentFinding[] {
+  return readPipeline(definition).triggers.flatMap((trigger, index) => {
+    const artifact = readTrigger(trigger).isEnabled ? polledArtifact(trigger) : undefined
+    if (artifact === undefined || isExpression(artifact.account)) return []
+    const problem = versions?.accountProblem(artifact)
+    if (problem === undefined) return []
+    return [
+      warningAt(
+        `triggers[${index}].account`,
+        `${problem} Until the account is configured, only events that are reported here start the trigger.`,
+      ),
+    ]
+  })
 }
 
 const toExpecting = shape({
