@@ -1165,6 +1165,13 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
     /"hub" of the trigger is no artifact account for docker\/image: there is none\. Until/,
   ],
   [
+    'an analysis by the name of its configuration',
+    {
+      stages: [stage('kayentaCanary', { canaryConfig: { canaryConfigId: 'usual', scopes: [{}] } })],
+    },
+    /no canary configuration "usual"/,
+  ],
+  [
     'a child by its name',
     { stages: [stage('pipeline', { application, pipeline: 'Deploy to prod' })] },
     /No pipeline has the id "Deploy to prod"/,

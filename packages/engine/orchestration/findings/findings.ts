@@ -66,7 +66,10 @@ export type DocumentKind = (typeof documentKinds)[number]
 
 export interface FindingSources {
   readonly stageTypes: StageTypes
-  readonly ports: Pick<Ports, 'builds' | 'definitions' | 'events' | 'executions' | 'infrastructure'>
+  readonly ports: Pick<
+    Ports,
+    'builds' | 'canaries' | 'definitions' | 'events' | 'executions' | 'infrastructure'
+  >
   readonly now: () => number
   readonly timeZone: string
 }
@@ -307,6 +310,7 @@ async function partFindings(
     ...(await nameFindings(definition, names, runsHere)),
     ...polledFindings(definition, ports.infrastructure.versions),
     ...(await followedFindings(definition, ports.definitions)),
+    ...(runsHere ? await canaryFindings(own, ports.canaries) : []),
     ...objectsOf(definition['parameterConfig']).flatMap((parameter, index) =>
       findProblemsIn(parameter, pipelineParameterFields).map(({ field, message }) =>
         // The engine reads the name and the default alone.
@@ -560,6 +564,34 @@ async function followedFindings(
         ),
         ...(name !== undefined && { stage: name }),
       })
+  return found
+}
+
+const toCanary = shape({
+  type: textOf,
+  name: textOf,
+  canaryConfig: shape({ canaryConfigId: textOf, configurationAccountName: textOf }),
+})
+
+/** Analyses by a configuration that does not exist. */
+async function canaryFindings(
+  stages: readonly JsonObject[],
+  canaries: Ports['canaries'],
+): Promise<DocumentFinding[]> {
+  const found: DocumentFinding[] = []
+  for (const [index, stage] of stages.entries()) {
+    const { type, name, canaryConfig } = toCanary(stage)
+    const { canaryConfigId: id, configurationAccountName: account } = canaryConfig
+    if (type !== 'kayentaCanary' || id === undefined || isExpression(id)) continue
+    if (await canaries.hasConfiguration({ id, account }, itself).catch(() => true)) continue
+    found.push({
+      ...warningAt(
+        `stages[${index}].canaryConfig.canaryConfigId`,
+        `There is no canary configuration "${id}", so the stage fails. Write the id of one that exists, not its name.`,
+      ),
+      ...(name !== undefined && { stage: name }),
+    })
+  }
   return found
 }
 
