@@ -316,6 +316,11 @@ const warnings: Readonly<Record<string, Case>> = {
     place: 'stages[0].context',
     says: /a stage of an execution/,
   },
+  'an execution': {
+    body: { status: 'SUCCEEDED', trigger: { type: 'manual' }, stages: [] },
+    place: 'trigger',
+    says: /It is an execution: the record of one run/,
+  },
   'parameters beside the pipeline of a template': {
     path: '/v2/pipelineTemplates',
     body: { ...inTemplate({ stages: [] }), parameterConfig: [{ name: 'a' }] },

@@ -7,6 +7,7 @@ import {
 } from '@fairlead/base/findings/document-finding.ts'
 import { list, maybeObject, shape } from '@fairlead/base/json/shape.ts'
 import {
+  isObject,
   isTrue,
   type JsonObject,
   listOf,
@@ -318,6 +319,7 @@ async function partFindings(
       ),
     ),
     ...partsFindings(definition),
+    ...executionFindings(definition),
     ...wrappedFindings(definition),
     ...['parameterConfig', 'expectedArtifacts', 'notifications'].flatMap((part) =>
       expressionFaults(listOf(definition[part])).map(({ path, message }) =>
@@ -379,6 +381,17 @@ function wrappedFindings(definition: JsonObject): DocumentFinding[] {
           ),
         ],
   )
+}
+
+/** What a run was, stored or sent as what is to run. */
+function executionFindings({ status, trigger }: JsonObject): DocumentFinding[] {
+  if (typeof status !== 'string' || !isObject(trigger)) return []
+  return [
+    warningAt(
+      'trigger',
+      'It is an execution: the record of one run. Take the pipeline that it ran, whose id is its "pipelineConfigId".',
+    ),
+  ]
 }
 
 /** Parameters and expected artifacts that do not do what they say. */
