@@ -1,6 +1,6 @@
 /** The folder of an app on this machine, for detection. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { type Dirent, existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { join, sep } from 'node:path'
 import type { AppFolder } from '@fairlead/model/app-file/detect/detected.ts'
 
 /** What no upload has, or no author wrote. */
@@ -38,10 +38,21 @@ function collect(root: string, below: string, paths: Set<string>): void {
   for (const entry of ordered) {
     if (paths.size >= maxPaths) return
     const path = below === '' ? entry.name : `${below}/${entry.name}`
-    if (entry.isFile()) paths.add(path)
+    if (entry.isFile() || isLinkToFile(root, path, entry)) paths.add(path)
     else if (entry.isDirectory() && !skipped.has(entry.name) && path.split('/').length < maxDepth)
       collect(root, path, paths)
   }
+}
+
+/** Within the folder: what leads out of it is not sent. */
+function isLinkToFile(root: string, path: string, entry: Dirent): boolean {
+  if (!entry.isSymbolicLink()) return false
+  const file = join(root, path)
+  return (
+    existsSync(file) &&
+    statSync(file).isFile() &&
+    realpathSync(file).startsWith(realpathSync(root) + sep)
+  )
 }
 
 function readSmall(file: string): string | undefined {

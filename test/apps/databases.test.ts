@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -559,7 +567,7 @@ services:
   web: { hosts: [site.example], volumes: [{ name: data, path: /data }] }
 release: echo released
 ${attach}`,
-        Dockerfile: `FROM scratch
+        'web.Dockerfile': `FROM scratch
 COPY busybox /bin/busybox
 RUN ["/bin/busybox", "--install", "/bin"]
 COPY serve page /srv/
@@ -567,11 +575,14 @@ EXPOSE 3000
 CMD ["/bin/sh", "/srv/serve"]
 `,
         page: words,
-        serve: 'echo "$WORDS on $PORT"; date >>/data/starts; exec httpd -f -p "$PORT" -h /srv\n',
+        serve:
+          'echo "$WORDS on $PORT"; date >>/data/starts; trap exit TERM; httpd -f -p "$PORT" -h /srv & wait\n',
       }
       mkdirSync(join(folder, '.fairlead'), { recursive: true })
       for (const [path, text] of Object.entries(files)) writeFileSync(join(folder, path), text)
       copyFileSync('/bin/busybox', join(folder, 'busybox'))
+      const link = join(folder, 'Dockerfile')
+      if (!existsSync(link)) symlinkSync('web.Dockerfile', link)
     }
     const page = async () => {
       const address = { port: front.http, host: '127.0.0.1', path: '/page' }

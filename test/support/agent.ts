@@ -157,11 +157,19 @@ function markedProcesses(agentMark: string): ProcessEntry[] {
  * @returns how many processes there were
  */
 function endEverything(words: readonly string[], agentMark: string): number {
-  const agents = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && name !== String(process.pid))
-    .filter((pid) => readCommand(pid).some((word) => words.includes(word)))
-    .map(Number)
-  const pids = agents.length > 0 ? agents : markedProcesses(agentMark).map(({ pid }) => pid)
+  const agents = endProcesses((command) => command.some((word) => words.includes(word)))
+  return agents > 0 ? agents : killAll(markedProcesses(agentMark).map(({ pid }) => pid))
+}
+
+/** @returns how many processes there were with such a command */
+export function endProcesses(isMeant: (command: readonly string[]) => boolean): number {
+  const pids = readdirSync('/proc').filter(
+    (name) => /^\d+$/.test(name) && name !== String(process.pid) && isMeant(readCommand(name)),
+  )
+  return killAll(pids.map(Number))
+}
+
+function killAll(pids: readonly number[]): number {
   for (const pid of pids) {
     try {
       process.kill(pid, 'SIGKILL')

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { create } from 'tar'
+import { endProcesses } from './agent.ts'
 import { needs } from './debian.ts'
 import { type LoggedProcess, startProcess } from './logged-process.ts'
 import { digestOf, type OciRegistry } from './oci-registry.ts'
@@ -56,6 +57,8 @@ export function startPodman(t: TestContext, registry: OciRegistry): TestRuntime 
   )
   const close = async () => {
     await caller.call('rm', '--all', '--force', '--time', '0').catch(() => {})
+    // A client whose container is removed while it starts waits for ever.
+    endProcesses((command) => command.includes(`${folder}/store`))
     removeFolder(folder)
   }
   return { ...caller, close }

@@ -1,6 +1,6 @@
 /** Prepares the build of an uploaded folder: its files for the runner, the steps that its app file and its languages ask for, and its image. */
 
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { shellWord } from '@fairlead/base/names/shell-word.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { AppFile, ServiceValues } from '@fairlead/model/app-file/app-file.ts'
@@ -49,14 +49,26 @@ export async function prepareSource(
   { uploads, machine, content }: SourceParts,
 ): Promise<PreparedSource> {
   const { source = '', repository = '', version = '' } = parameters
-  const { files } = await uploads.manifest(application, source)
+  const { files, links } = await uploads.manifest(application, source)
   await uploads.materialize(application, source, join(content, sourceFolder))
+  const names = new Set(files.map(({ path }) => path))
+  // A link to a file is one, such as Dockerfile to docker/web.Dockerfile.
+  const linked = new Map(
+    links
+      .map(({ path, target }) => [path, posix.join(posix.dirname(path), target)] as const)
+      .filter(([, end]) => names.has(end)),
+  )
   const read = async (path: string) =>
-    (await uploads.file(application, source, { path, maxBytes: maxReadBytes }))?.toString('utf8')
+    (
+      await uploads.file(application, source, {
+        path: linked.get(path) ?? path,
+        maxBytes: maxReadBytes,
+      })
+    )?.toString('utf8')
   const file = await loadAppFile(read)
   const build = buildOf(file ?? {})
   const services = Object.values(file?.services ?? {})
-  const folder = folderBelow(build.from, { paths: new Set(files.map(({ path }) => path)), read })
+  const folder = folderBelow(build.from, { paths: new Set([...names, ...linked.keys()]), read })
   const startIsKnown = services.length > 0 && services.every(({ command }) => command !== undefined)
   const planned = await planBuild(folder, { ...build, startIsKnown })
   const { containerFile } = planned

@@ -41,7 +41,7 @@ const spinnakerTypes: ReadonlyMap<string, string> = new Map(
 
 const remedy = 'set services.orca.baseUrl to an Orca that knows it'
 /** Types that a message suggests. */
-const mostTypes = 20
+const mostTypes = 8
 
 /** Why a stage whose type is missing fails, for the person who reads the definition or the execution. */
 export function describeMissingType(name: string, types: StageTypes): string {
