@@ -97,8 +97,9 @@ const runtimeSlackMs = 10_000
 /** Longer timers fire at once. */
 const longestTimerMs = 2_147_483_647
 
-/** The port of a container accepts connections before its program has started, or failed to. */
-const containerSettleMs = 2_000
+/** How long a connection to the port of a container stays open: until its program has started, or failed to, and later. */
+const heldAtStartMs = 2_000
+const heldMs = 250
 /** Fields of the state that `observe` shows. */
 const observedKeys = ['phase', 'reason', 'record', 'end'] as const
 
@@ -497,14 +498,13 @@ export class ProgramInstance {
     const { signal } = this.#over
     const run = this.#run as InstanceRun
     if (afterMs > 0) await sleep(afterMs, undefined, { signal }).catch(() => {})
-    const target = this.#state.desired?.readiness
-    const found =
-      target === undefined ? ({ kind: 'healthy' } as const) : await probe(target, signal)
-    const { activity: before } = this.#state
-    const isForwarded = run.record.container !== undefined && target?.kind !== 'http'
+    const { desired: { readiness: target } = {}, activity: before } = this.#state
     const isFirst = before.kind === 'running' && before.readyAt === undefined
-    if (found.kind === 'healthy' && isForwarded && isFirst)
-      await sleep(containerSettleMs, undefined, { signal }).catch(() => {})
+    const stays = run.record.container === undefined ? 0 : isFirst ? heldAtStartMs : heldMs
+    if (target === undefined && isFirst && stays > 0)
+      await sleep(stays, undefined, { signal }).catch(() => {})
+    const found =
+      target === undefined ? ({ kind: 'healthy' } as const) : await probe(target, signal, stays)
     if (signal.aborted) return
     const result =
       target !== undefined && found.kind === 'healthy' && this.isDown

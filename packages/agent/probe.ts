@@ -16,18 +16,23 @@ export type ProbeResult =
   /** The signal ended the probe. */
   | { readonly kind: 'cancelled' }
 
-export function probe(target: ProbeTarget, signal?: AbortSignal): Promise<ProbeResult> {
+/**
+ * @param heldMs How long a connection has to stay open, or be spoken on. What forwards a port of a container accepts connections for
+ *   it, and closes them where nothing listens there.
+ */
+export function probe(target: ProbeTarget, signal?: AbortSignal, heldMs = 0): Promise<ProbeResult> {
   const { promise, resolve } = Promise.withResolvers<ProbeResult>()
   let exchange: { destroy(): unknown } | undefined
   try {
-    exchange = target.kind === 'tcp' ? connectOnce(target, resolve) : requestOnce(target, resolve)
+    exchange =
+      target.kind === 'tcp' ? connectOnce(target, heldMs, resolve) : requestOnce(target, resolve)
   } catch (error) {
     // A path that HTTP has no characters for.
     resolve(unhealthy(`${nameOf(target)} cannot be asked: ${(error as Error).message}`))
   }
   const limit = setTimeout(
     () => resolve(unhealthy(`${nameOf(target)} did not answer within ${target.timeoutMs} ms`)),
-    target.timeoutMs,
+    target.timeoutMs + heldMs,
   )
   const cancel = () => resolve({ kind: 'cancelled' })
   signal?.addEventListener('abort', cancel, { once: true })
@@ -40,9 +45,18 @@ export function probe(target: ProbeTarget, signal?: AbortSignal): Promise<ProbeR
 
 type Resolve = (result: ProbeResult) => void
 
-function connectOnce(target: ProbeTarget, resolve: Resolve): { destroy(): unknown } {
+function connectOnce(
+  target: ProbeTarget,
+  heldMs: number,
+  resolve: Resolve,
+): { destroy(): unknown } {
   const socket = connect({ host: target.host, port: target.port })
-  socket.once('connect', () => resolve({ kind: 'healthy' }))
+  const succeed = () => resolve({ kind: 'healthy' })
+  socket.once('connect', () => (heldMs === 0 ? succeed() : socket.setTimeout(heldMs, succeed)))
+  socket.once('data', succeed)
+  socket.once('close', () =>
+    resolve(unhealthy('nothing in its container listens on the value of PORT')),
+  )
   socket.on('error', (error) => resolve(toFailure(target, error)))
   return socket
 }

@@ -115,6 +115,10 @@ for (const [reason, remedy] of [
     'nothing listens on port 7001; it listens there on another address than 127.0.0.1, the value of HOST.',
     /the variable HOST/,
   ],
+  [
+    'It did not become ready within 20 s: nothing in its container listens on the value of PORT.',
+    /on all addresses; or write its own port as "port"/,
+  ],
   ['GET /health on port 7001 answered with status 400', /\/health answered 400 with "Host: shop/],
   ['GET /up on port 7001 answered with status 404', /let it answer 200, or name another path/],
   ['Its output: listen EADDRINUSE: address already in use :::80', /the port in the variable PORT/],

@@ -40,6 +40,11 @@ const causes: readonly Cause[] = [
       'Let the program listen on the address in the variable HOST, or on all addresses.',
   },
   {
+    pattern: /nothing in its container listens|closed the connection without an answer/,
+    remedy: () =>
+      'Let the program listen on the port in the variable PORT, on all addresses; or write its own port as "port" of the service in .fairlead/app.yml.',
+  },
+  {
     pattern: /nothing listens on port (\d+)(?:[^.]*listens on port ([\d, ]+) instead)?/,
     remedy: ([, wanted = '', seen]) =>
       `Let the program listen on the port in the variable PORT, which was ${wanted}${seen === undefined ? '' : `; it opened ${seen.trim()}`}.`,
