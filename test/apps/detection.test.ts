@@ -148,6 +148,17 @@ const folders: Readonly<
     { web: undefined },
     { pages: 'dist' },
   ],
+  VitePress: [
+    {
+      'package.json': packageJson({
+        devDependencies: { vitepress: '1' },
+        scripts: { 'docs:dev': 'vitepress dev docs', 'docs:build': 'vitepress build docs' },
+      }),
+    },
+    'Node (VitePress) with npm',
+    { web: undefined },
+    { pages: 'docs/.vitepress/dist' },
+  ],
   'SvelteKit with its server': [
     {
       'package.json': packageJson({

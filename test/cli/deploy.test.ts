@@ -129,6 +129,13 @@ for (const [reason, remedy] of [
   })
 }
 
+test('a build that cannot fetch names what the account needs', () => {
+  const remedy = (reason: string, step = 'Build 1-folder') => findRemedy(reason, { step }) ?? ''
+  assert.match(remedy('npm error code SELF_SIGNED_CERT_IN_CHAIN'), /"ca-file" of the account/)
+  assert.match(remedy('getaddrinfo ENOTFOUND registry.npmjs.org'), /"proxy" of the account/)
+  assert.doesNotMatch(remedy('getaddrinfo ENOTFOUND db; exit code 1', 'Deploy web'), /proxy/)
+})
+
 /** The users of the instance come from a proxy: it takes their tokens for their names. */
 async function startProxy(t: TestContext, target: string): Promise<string> {
   const server = createServer((request, response) => {

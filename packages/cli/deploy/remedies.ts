@@ -80,16 +80,32 @@ const causes: readonly Cause[] = [
   },
 ]
 
+const guide = 'docs/guides/private-packages.md'
+/** What keeps a build from what it fetches. */
+const buildCauses: readonly Cause[] = [
+  {
+    pattern:
+      /SELF_SIGNED_CERT|self.signed certificate|CERTIFICATE_VERIFY_FAILED|unable to get (?:local )?issuer|signed by unknown authority/i,
+    remedy: () =>
+      `Set "ca-file" of the account to the authority of your network, such as /etc/ssl/certs/ca-certificates.crt: ${guide}.`,
+  },
+  {
+    pattern: /\bENOTFOUND\b|\bEAI_AGAIN\b|could not resolve host|failure in name resolution/i,
+    remedy: () =>
+      `The builds of this machine do not find that host. Behind a proxy, set "proxy" of the account: ${guide}.`,
+  },
+]
+
 /** One sentence; undefined: the reason says what to do, or nothing is known. */
 export function findRemedy(reason: string, app: FailedApp): string | undefined {
   if (/^release$/i.test(app.step))
     return 'Nothing was switched. Correct the "release" command, and deploy again.'
-  for (const { pattern, remedy } of causes) {
+  const isBuild = /^build\b/i.test(app.step)
+  for (const { pattern, remedy } of isBuild ? [...buildCauses, ...causes] : causes) {
     const match = pattern.exec(reason)
     if (match !== null) return remedy(match, app)
   }
-  if (app.isExplained === true || /^build\b/i.test(app.step))
-    return 'Correct what its output says, and deploy again.'
+  if (app.isExplained === true || isBuild) return 'Correct what its output says, and deploy again.'
   return /exit code \d+|ended with/.test(reason)
     ? 'Start its command here with PORT=8080 HOST=127.0.0.1 to see why it ends.'
     : undefined

@@ -40,7 +40,7 @@ export interface NodeLanguage {
   /** Workspaces or scripts of the app are part of the installation. */
   readonly installsMore: boolean
   /** Script that builds. */
-  readonly build: 'build' | 'heroku-postbuild' | undefined
+  readonly build: 'build' | 'heroku-postbuild' | 'docs:build' | undefined
   readonly version: VersionDemand | undefined
   /** Folder that the build fills with pages, for a site without a server. */
   readonly pages: string | undefined

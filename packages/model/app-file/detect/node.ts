@@ -30,6 +30,8 @@ const siteTools: Readonly<Record<string, string>> = {
   'react-scripts': 'build',
   '@vue/cli-service': 'dist',
   '@11ty/eleventy': '_site',
+  vitepress: '.vitepress/dist',
+  vuepress: '.vuepress/dist',
   astro: 'dist',
   vite: 'dist',
   parcel: 'dist',
@@ -44,13 +46,16 @@ const builtServers: Readonly<Record<string, string>> = {
 }
 /** Scripts "start" of templates, which begin a server for development. */
 const developmentStart =
-  /^(?:(?:react-scripts|craco|docusaurus) start|vite(?: dev| serve| preview)?(?=$| -)|(?:astro|nuxt|next)(?: dev| preview|$)|ng serve|gatsby (?:develop|serve)|webpack(?: serve|-dev-server)|vue-cli-service serve|parcel|\S*eleventy .*--serve)(?:\s|$)/
+  /^(?:(?:react-scripts|craco|docusaurus) start|vite(?: dev| serve| preview)?(?=$| -)|(?:astro|nuxt|next)(?: dev| preview|$)|ng serve|gatsby (?:develop|serve)|(?:vitepress|vuepress) (?:dev|serve|preview)|webpack(?: serve|-dev-server)|vue-cli-service serve|parcel|\S*eleventy .*--serve)(?:\s|$)/
 /** What a "start" runs that may be for development: another script says so. */
 const watches = /\b(?:nest start|nodemon|ts-node(?:-dev)?|babel-node|tsx)\b/
 /** Scripts that start what is built, beside a "start" for development. */
 const productionScript = /^(?:start:prod(?:uction)?|serve:ssr(?::.*)?)$/
 /** Scripts that build; the second is that of Heroku, which runs it instead. */
 const buildScripts = ['heroku-postbuild', 'build'] as const
+/** What else builds, where one of its packages is there, and the folder of its pages in the one that the script names. */
+const docsScript = 'docs:build'
+const docsTools = ['vitepress', 'vuepress']
 const namesOf = (value: unknown) => Object.keys(objectOf(value))
 const readPackage = shape({
   scripts: textMap,
@@ -87,6 +92,7 @@ const frameworks: Readonly<Record<string, string>> = {
   astro: 'Astro',
   gatsby: 'Gatsby',
   '@docusaurus/core': 'Docusaurus',
+  vitepress: 'VitePress',
   vite: 'Vite',
   'react-scripts': 'Create React App',
 }
@@ -116,7 +122,8 @@ export async function detectNode(
   const hasPackages = packages.length > 0 || hasWorkspaces
   const lockFile = folder.paths.has(lockFiles[manager]) ? lockFiles[manager] : undefined
   const version = await versionOf(folder, manifest, node)
-  const build = buildScripts.find((name) => name in scripts)
+  const isDocs = docsScript in scripts && docsTools.some((name) => packages.includes(name))
+  const build = buildScripts.find((name) => name in scripts) ?? (isDocs ? docsScript : undefined)
   const started = startIsKnown ? undefined : findStart(scripts)
   const server =
     build === undefined || started !== undefined
@@ -128,7 +135,7 @@ export async function detectNode(
       ? undefined
       : isExported
         ? 'out'
-        : await pagesOf(folder, packages)
+        : await pagesOf(folder, packages, scripts[build] ?? '')
   const found = Object.keys(frameworks).find((name) => packages.includes(name))
   const isStarted = pages === undefined && !startIsKnown
   const command = isStarted
@@ -233,6 +240,7 @@ async function versionOf(
 async function pagesOf(
   folder: AppFolder,
   packages: readonly string[],
+  script: string,
 ): Promise<string | undefined> {
   const tool = Object.keys(siteTools).find((name) => packages.includes(name))
   if (packages.includes('@sveltejs/kit') && tool !== '@sveltejs/adapter-static')
@@ -243,6 +251,10 @@ async function pagesOf(
   if (tool === undefined) return undefined
   if (tool === '@angular/cli')
     return angularPages(parseObject((await folder.read('angular.json')) ?? ''))
+  if (docsTools.includes(tool)) {
+    const root = /\b(?:vitepress|vuepress) build\s+([\w./-]+)/.exec(script)?.[1] ?? '.'
+    return posix.join(root, siteTools[tool] ?? '')
+  }
   const text = await readConfiguration(folder, ['vite', 'astro'])
   return /\boutDir:\s*['"](?:\.\/)?([^'"./][^'"]*)['"]/.exec(text)?.[1] ?? siteTools[tool]
 }
