@@ -165,7 +165,7 @@ function Details({ task }: { task: Task }) {
         </Panel>
         <Panel title="Variables">
           <RecordText
-            value={Object.fromEntries(variables.map(({ key, value }) => [key, value]))}
+            value={Object.fromEntries(variables.map(({ key, value }) => [key, unpack(value)]))}
             name={name}
           />
         </Panel>
@@ -184,6 +184,17 @@ function cancel({ id, name }: Task): void {
     run: () => client.PUT('/tasks/{id}/cancel', { params: { path: { id } } } as never),
     refreshes: 'tasks',
   })
+}
+
+/** Clients send pipelines that are to be saved as JSON in base64. */
+function unpack(value: unknown): unknown {
+  if (typeof value !== 'string' || !value.startsWith('ey')) return value
+  try {
+    const bytes = Uint8Array.from(atob(value), (each) => each.charCodeAt(0))
+    return JSON.parse(new TextDecoder().decode(bytes)) as unknown
+  } catch {
+    return value
+  }
 }
 
 function userOf({ variables, execution }: Task) {
