@@ -52,84 +52,127 @@ export const deploy = defineCommand({
     'node_modules and .venv are never sent; .fairleadignore names more. A revision is sent as it was committed.',
   ].join('\n'),
   run: async (context, { detach, timeout = Number.POSITIVE_INFINITY, message, ...options }) => {
-    const { session, output, words } = context
+    const { session, output } = context
     const startMs = Date.now()
     const found = session.appFile()
     if (found === undefined)
       throw misuse('There is no .fairlead/app.yml here or above.', 'Write it with: fairlead init')
     const application = session.app()
-    const [revision] = words
     const client = await context.connect()
-    const isBuilt = options['no-build'] !== true
-    const { findCommit } = await import('../deploy/folder.ts')
-    const send = async (folder: string) => {
-      const file = readFileSync(`${folder}/.fairlead/app.yml`, 'utf8')
-      const environment = session.environment()
-      await client.post(pathOf`/apps/${application}/plan`, { file, environment })
-      const uploaded = isBuilt ? await upload(client, application, { folder, context }) : undefined
-      const commit = isBuilt ? await findCommit(found.folder, revision) : undefined
-      if (commit?.isDirty === true) output.note('The folder has changes that are not committed.')
-      return client.post<StartedDeployment>(pathOf`/apps/${application}/deployments`, {
-        file,
-        environment,
-        message,
-        overwrite: session.flags.yes === true,
-        ...(uploaded === undefined
-          ? { image: await lastImage(client, application, environment) }
-          : { source: uploaded.source }),
-        ...(commit !== undefined && {
-          commit: `${commit.sha}${commit.isDirty ? '-dirty' : ''}`,
-          commitDetails: commit.details,
-        }),
-      })
-    }
-    const { withRevision } = await import('../deploy/upload.ts')
-    const started =
-      revision === undefined
-        ? await send(found.folder)
-        : await withRevision(found.folder, revision, send)
-    const { id, version, environment, waitsFor, drift = [], notes = [] } = started
-    output.event({ type: 'started', id, application, environment, version })
-    output.note(`Deployment ${id}: ${application} ${version} to ${environment}`)
-    for (const note of notes) output.note(`Note: ${note}`)
-    if (drift.length > 0 && session.flags.yes !== true)
-      output.note(
-        `Edited elsewhere and kept: ${drift.map(({ kind, name }) => `${kind} ${name}`).join(', ')}. --yes overwrites.`,
-      )
+    const order = { application, message, isBuilt: options['no-build'] !== true }
+    const started = await startDeployment(client, found.folder, order, context)
+    announce(application, started, context)
+    const { id, waitsFor } = started
     if (detach) {
       output.line(id)
-      return 0
+      return exitCodes.done
     }
     const run = await followDeployment(
       client,
       { id, timeoutMs: timeout, waitsFor: waitsFor ?? undefined },
       context,
     )
-    const services =
-      (await environmentOf(client, application, environment).catch(() => undefined))?.services ?? []
-    const [host] = services.flatMap(({ hosts }) => hosts)
-    if (run.status !== 'SUCCEEDED') {
-      const serving = services.find(({ ready }) => ready > 0)?.version ?? undefined
-      throw await failureOf(client, run, { host, serving, output })
-    }
-    const problems = services.flatMap((service) => service.problems ?? [])
-    if (problems.length > 0)
-      throw new Failure(
-        exitCodes.failed,
-        'NOT_REACHED',
-        `${application} ${version} runs in ${environment}, but clients cannot reach it. ${[...new Set(problems)].join(' ')}`,
-        { remedy: 'Once that is mended it is reached without another deployment.' },
-      )
-    const seconds = (Date.now() - startMs) / 1000
-    const addresses = services.flatMap(addressesOf)
-    output.event(
-      { type: 'ended', id, status: run.status, version, addresses, seconds },
-      `${addresses[0] ?? `${application} ${environment}`} serves ${version} after ${formatSpan(Math.round(seconds * 1000))}`,
-    )
-    for (const line of services.flatMap(describeDrain)) output.note(line)
-    return exitCodes.done
+    return conclude(client, run, { application, started, startMs, output })
   },
 })
+
+async function startDeployment(
+  client: Client,
+  own: string,
+  {
+    application,
+    message,
+    isBuilt,
+  }: {
+    readonly application: string
+    readonly message: string | undefined
+    readonly isBuilt: boolean
+  },
+  context: CommandContext,
+): Promise<StartedDeployment> {
+  const { session, output, words } = context
+  const [revision] = words
+  const { findCommit } = await import('../deploy/folder.ts')
+  const send = async (folder: string) => {
+    const file = readFileSync(`${folder}/.fairlead/app.yml`, 'utf8')
+    const environment = session.environment()
+    await client.post(pathOf`/apps/${application}/plan`, { file, environment })
+    const uploaded = isBuilt ? await upload(client, application, { folder, context }) : undefined
+    const commit = isBuilt ? await findCommit(own, revision) : undefined
+    if (commit?.isDirty === true) output.note('The folder has changes that are not committed.')
+    return client.post<StartedDeployment>(pathOf`/apps/${application}/deployments`, {
+      file,
+      environment,
+      message,
+      overwrite: session.flags.yes === true,
+      ...(uploaded === undefined
+        ? { image: await lastImage(client, application, environment) }
+        : { source: uploaded.source }),
+      ...(commit !== undefined && {
+        commit: `${commit.sha}${commit.isDirty ? '-dirty' : ''}`,
+        commitDetails: commit.details,
+      }),
+    })
+  }
+  if (revision === undefined) return send(own)
+  const { withRevision } = await import('../deploy/upload.ts')
+  return withRevision(own, revision, send)
+}
+
+function announce(
+  application: string,
+  { id, version, environment, drift = [], notes = [] }: StartedDeployment,
+  { session, output }: CommandContext,
+): void {
+  output.event({ type: 'started', id, application, environment, version })
+  output.note(`Deployment ${id}: ${application} ${version} to ${environment}`)
+  for (const note of notes) output.note(`Note: ${note}`)
+  if (drift.length > 0 && session.flags.yes !== true)
+    output.note(
+      `Edited elsewhere and kept: ${drift.map(({ kind, name }) => `${kind} ${name}`).join(', ')}. --yes overwrites.`,
+    )
+}
+
+/** @throws {Failure} when it failed, or serves and is not reached */
+async function conclude(
+  client: Client,
+  run: Run,
+  {
+    application,
+    started: { id, version, environment },
+    startMs,
+    output,
+  }: {
+    readonly application: string
+    readonly started: StartedDeployment
+    readonly startMs: number
+    readonly output: CommandContext['output']
+  },
+): Promise<number> {
+  const services =
+    (await environmentOf(client, application, environment).catch(() => undefined))?.services ?? []
+  const [host] = services.flatMap(({ hosts }) => hosts)
+  if (run.status !== 'SUCCEEDED') {
+    const serving = services.find(({ ready }) => ready > 0)?.version ?? undefined
+    throw await failureOf(client, run, { host, serving, output })
+  }
+  const problems = services.flatMap((service) => service.problems ?? [])
+  if (problems.length > 0)
+    throw new Failure(
+      exitCodes.failed,
+      'NOT_REACHED',
+      `${application} ${version} runs in ${environment}, but clients cannot reach it. ${[...new Set(problems)].join(' ')}`,
+      { remedy: 'Once that is mended it is reached without another deployment.' },
+    )
+  const seconds = (Date.now() - startMs) / 1000
+  const addresses = services.flatMap(addressesOf)
+  output.event(
+    { type: 'ended', id, status: run.status, version, addresses, seconds },
+    `${addresses[0] ?? `${application} ${environment}`} serves ${version} after ${formatSpan(Math.round(seconds * 1000))}`,
+  )
+  for (const line of services.flatMap(describeDrain)) output.note(line)
+  return exitCodes.done
+}
 
 async function upload(
   client: Client,

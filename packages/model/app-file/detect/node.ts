@@ -9,6 +9,7 @@ import {
   type BuildWishes,
   type DetectedApp,
   DetectionError,
+  type NodeLanguage,
   type NodeManager,
   type VersionDemand,
 } from './detected.ts'
@@ -122,25 +123,12 @@ export async function detectNode(
   const hasPackages = packages.length > 0 || hasWorkspaces
   const lockFile = folder.paths.has(lockFiles[manager]) ? lockFiles[manager] : undefined
   const version = await versionOf(folder, manifest, node)
-  const isDocs = docsScript in scripts && docsTools.some((name) => packages.includes(name))
-  const build = buildScripts.find((name) => name in scripts) ?? (isDocs ? docsScript : undefined)
-  const started = startIsKnown ? undefined : findStart(scripts)
-  const server =
-    build === undefined || started !== undefined
-      ? undefined
-      : Object.entries(builtServers).find(([name]) => packages.includes(name))?.[1]
-  const isExported = /\boutput:\s*['"]export['"]/.test(await readConfiguration(folder, ['next']))
-  const pages =
-    build === undefined || startIsKnown || (!isExported && (started ?? server) !== undefined)
-      ? undefined
-      : isExported
-        ? 'out'
-        : await pagesOf(folder, packages, scripts[build] ?? '')
+  const { build, started, pages, command } = await findPrograms(folder, manifest, {
+    packages,
+    startIsKnown,
+    hasWorkspaces,
+  })
   const found = Object.keys(frameworks).find((name) => packages.includes(name))
-  const isStarted = pages === undefined && !startIsKnown
-  const command = isStarted
-    ? (server ?? (await commandOf(folder, manifest, { started, hasWorkspaces })))
-    : undefined
   const run = scripts[started ?? 'start'] ?? ''
   if (command !== undefined && /^bunx? /.test(programOf(command)))
     throw notBuilt('Bun', `script "${started}"`, folder)
@@ -170,6 +158,46 @@ export async function detectNode(
     health: pages === undefined ? undefined : '/',
     databases: databasesOf(packages),
   }
+}
+
+/** What builds, and what then runs: a server by its script or that of a framework, or none beside pages. */
+async function findPrograms(
+  folder: AppFolder,
+  manifest: Package,
+  {
+    packages,
+    startIsKnown,
+    hasWorkspaces,
+  }: {
+    readonly packages: readonly string[]
+    readonly startIsKnown: boolean
+    readonly hasWorkspaces: boolean
+  },
+): Promise<{
+  readonly build: NodeLanguage['build']
+  readonly started: string | undefined
+  readonly pages: string | undefined
+  readonly command: string | undefined
+}> {
+  const { scripts } = manifest
+  const isDocs = docsScript in scripts && docsTools.some((name) => packages.includes(name))
+  const build = buildScripts.find((name) => name in scripts) ?? (isDocs ? docsScript : undefined)
+  if (startIsKnown) return { build, started: undefined, pages: undefined, command: undefined }
+  const started = findStart(scripts)
+  const server =
+    build === undefined || started !== undefined
+      ? undefined
+      : Object.entries(builtServers).find(([name]) => packages.includes(name))?.[1]
+  const isExported = /\boutput:\s*['"]export['"]/.test(await readConfiguration(folder, ['next']))
+  const pages =
+    build === undefined || (!isExported && (started ?? server) !== undefined)
+      ? undefined
+      : isExported
+        ? 'out'
+        : await pagesOf(folder, packages, scripts[build] ?? '')
+  if (pages !== undefined) return { build, started, pages, command: undefined }
+  const command = server ?? (await commandOf(folder, manifest, { started, hasWorkspaces }))
+  return { build, started, pages, command }
 }
 
 /** The script that starts what is built; undefined: there is none but one for development. */
