@@ -46,6 +46,11 @@ const accepted: [
     { 'redis.connection': 'redis://r', 'redis.tls.enabled': true },
     { tls: {} },
   ],
+  [
+    'the address of an installer',
+    { 'services.redis.baseUrl': 'http://r:7000' },
+    { place: server('r', 7000), tls: undefined },
+  ],
   ['an IPv6 address', { 'redis.connection': 'redis://[::1]:7000' }, { place: server('::1', 7000) }],
   [
     'a socket',
@@ -118,7 +123,7 @@ const refused: [settings: Record<string, unknown>, problem: RegExp][] = [
     { 'redis.connection': 'localhost:6379' },
     /^redis\.connection: must be an address such as redis:/,
   ],
-  [{ 'redis.connection': 'http://r:6379' }, /^redis\.connection: must be an address/],
+  [{ 'redis.connection': 'https://r:6379' }, /^redis\.connection: must be an address/],
   [{ 'redis.connection': 'redis://:p#ss@r:6379' }, /characters such as # .* %23/],
   [{ 'redis.connection': 'redis://:p%zz@r:6379' }, /^redis\.connection: must be an address/],
   [{ 'redis.connection': 'redis://r:6379/zero' }, /^redis\.connection: must be an address/],

@@ -198,8 +198,9 @@ function toSentinels(sentinels: string[], keys: RedisValues, report: SettingsRep
 }
 
 /** `redis://user:password@host:port/database`, `rediss://…`, `unix:///path?db=1`; undefined for anything else. */
+/** Installers write `http://` too, of which Gate takes host and port. */
 function parseAddress(text: string): Address | undefined {
-  if (!/^(rediss?|unix):\/\/[^\s\\]*$/.test(text) || !URL.canParse(text)) return undefined
+  if (!/^(rediss?|http|unix):\/\/[^\s\\]*$/.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
   const database = databaseOf(url)
   if (database === 'unreadable') return undefined
