@@ -23,7 +23,7 @@ export function checkUsers({
         return [
           report.warning(
             tried,
-            'they change and run everything, as in older versions',
+            'users without a role change and run everything, as in older versions',
             builtInAdvice,
           ),
         ]
@@ -33,7 +33,7 @@ export function checkUsers({
         own.length === 0
           ? ''
           : `; in the accounts without a user (${own.map(({ name }) => name).join(', ')}): ${ownAccountAdvice}`
-      return [report.ok(tried, `they read${shown}`)]
+      return [report.ok(tried, `users without a role may read${shown}`)]
     }),
   ]
 }
