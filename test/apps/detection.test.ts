@@ -371,6 +371,11 @@ const folders: Readonly<
     { web: 'bin/api', jobs: 'bin/jobs' },
     { target: './cmd/...', binary: 'bin/' },
   ],
+  'Procfile beside pages': [
+    { Procfile: 'web: python3 -m http.server $PORT\n', 'index.html': '' },
+    'Commands of your own',
+    { web: 'python3 -m http.server $PORT' },
+  ],
   'Procfile alone': [
     { Procfile: 'web: ./serve.sh' },
     'Commands of your own',

@@ -89,7 +89,8 @@ async function byLanguage(
   if (paths.has('go.mod')) return detectGo(folder, wishes)
   // Pages beside programs are their templates, or would show their sources.
   const site = undetected === undefined ? await siteOf(folder, wishes) : undefined
-  if (site !== undefined) return site
+  // A command of the app finds the files where they are, and not below the server of pages.
+  if (site !== undefined) return wishes.startIsKnown === true ? files : site
   const [jar, ...others] = [...paths].filter((path) => /^[^/]+\.jar$/.test(path))
   if (jar !== undefined && others.length === 0) return detectJar(jar)
   if (paths.has('Cargo.toml')) return detectRust(folder)
