@@ -527,6 +527,11 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
     /build: \{ dockerfile: web\/Dockerfile \}.*build: \{ from: web \}/,
   ],
   'an empty folder': [{}, /Nothing in the folder/, /Dockerfile/],
+  'Poetry without its lock file': [
+    { 'pyproject.toml': '[tool.poetry.dependencies]\npython = "^3.11"\nflask = "^3"\n' },
+    /for Poetry, and there is no poetry\.lock/,
+    /Run "poetry lock"/,
+  ],
   'a Procfile that is none': [
     { Procfile: 'web node' },
     /Line 1 of Procfile/,

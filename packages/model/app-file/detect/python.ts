@@ -41,6 +41,11 @@ export async function detectPython(
         (project?.packages ?? []).some((name) => name !== 'python') ||
         !folder.paths.has('requirements.txt')),
   )
+  if (file === 'pyproject.toml' && project?.needsPoetry === true)
+    throw new DetectionError(
+      'pyproject.toml names packages for Poetry, and there is no poetry.lock.',
+      'Run "poetry lock", and keep the file; or write the packages as dependencies of [project].',
+    )
   const packages = new Set(
     file?.startsWith('requirements')
       ? await readRequirements(folder, file)

@@ -34,6 +34,8 @@ export interface PythonProject {
   readonly packages: readonly string[]
   /** Requirements installed one by one; undefined: the project itself is installed. */
   readonly requirements: readonly string[] | undefined
+  /** Packages that only Poetry installs. */
+  readonly needsPoetry: boolean
   readonly python: string | undefined
 }
 
@@ -45,6 +47,7 @@ export async function readProject(folder: AppFolder): Promise<PythonProject | un
   return {
     packages: [...project.dependencies.flatMap(packageOf), ...Object.keys(all).map(normalize)],
     requirements: isBuilt ? undefined : project.dependencies,
+    needsPoetry: !isBuilt && Object.keys(all).some((name) => name !== 'python'),
     python: project.python ?? python,
   }
 }
