@@ -528,7 +528,11 @@ const errors: Readonly<Record<string, [Files, RegExp, RegExp, BuildWishes?]>> = 
   ],
   'an empty folder': [{}, /Nothing in the folder/, /Dockerfile/],
   'Poetry without its lock file': [
-    { 'pyproject.toml': '[tool.poetry.dependencies]\npython = "^3.11"\nflask = "^3"\n' },
+    {
+      'pyproject.toml':
+        '[tool.poetry]\nname = "shop-web"\n[tool.poetry.dependencies]\npython = "^3.11"\nflask = "^3"\n[build-system]\nbuild-backend = "poetry.core.masonry.api"\n',
+      'app.py': '',
+    },
     /for Poetry, and there is no poetry\.lock/,
     /Run "poetry lock"/,
   ],

@@ -1,8 +1,8 @@
 /** Names of the packages that an app of Python asks for. */
 
 import { posix } from 'node:path'
-import { shape, withAll } from '@fairlead/base/json/shape.ts'
-import { isObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { or, shape, withAll } from '@fairlead/base/json/shape.ts'
+import { isObject, listOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { parse } from 'smol-toml'
 import { type AppFolder, DetectionError } from './detected.ts'
 
@@ -43,18 +43,29 @@ export async function readProject(folder: AppFolder): Promise<PythonProject | un
   const text = await folder.read('pyproject.toml')
   if (text === undefined) return undefined
   const { project, tool, isBuilt } = readToml(parseToml(text, 'pyproject.toml'))
-  const { all, python } = tool.poetry.dependencies
+  const { name, packages, dependencies } = tool.poetry
+  const { all, python } = dependencies
+  const module = name.replaceAll(/[-.]+/g, '_')
+  const isPackage =
+    packages.length > 0 ||
+    [...folder.paths].some((path) => /^(?:src\/)?([^/]+?)(?:\/|\.py$)/.exec(path)?.[1] === module)
   return {
     packages: [...project.dependencies.flatMap(packageOf), ...Object.keys(all).map(normalize)],
     requirements: isBuilt ? undefined : project.dependencies,
-    needsPoetry: !isBuilt && Object.keys(all).some((name) => name !== 'python'),
+    needsPoetry: !(isBuilt && isPackage) && Object.keys(all).some((each) => each !== 'python'),
     python: project.python ?? python,
   }
 }
 
 const readToml = shape({
   project: shape({ dependencies: textsOf, python: [textOf, 'requires-python'] }),
-  tool: shape({ poetry: shape({ dependencies: withAll(shape({ python: textOf })) }) }),
+  tool: shape({
+    poetry: shape({
+      name: or(textOf, ''),
+      packages: listOf,
+      dependencies: withAll(shape({ python: textOf })),
+    }),
+  }),
   isBuilt: [isObject, 'build-system'],
 })
 
