@@ -13,7 +13,8 @@ interface FirstAppFile {
 }
 
 export function formatAppFile({ name, host, detected, variables, schema }: FirstAppFile): string {
-  const { because, title, release, language, databases } = detected
+  const { because, title, release, language } = detected
+  const databases = detected.databases.filter((type) => type !== 'sqlite')
   const lines = [
     ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`]),
     `# Found: ${title}${because.length === 0 ? '' : ` (${because.join(', ')})`}. Deploy it with: fairlead deploy`,
@@ -41,7 +42,7 @@ export function formatAppFile({ name, host, detected, variables, schema }: First
 }
 
 /** Names of databases, by type. */
-const names: Readonly<Record<DetectedApp['databases'][number], string>> = {
+const names: Readonly<Record<Exclude<DetectedApp['databases'][number], 'sqlite'>, string>> = {
   ...{ postgresql: 'db', mariadb: 'mysql', redis: 'cache', valkey: 'cache' },
 }
 

@@ -573,6 +573,15 @@ test('clients among the packages name databases; one exposed port is the port', 
   }
   assert.deepEqual((await detectIn(node)).databases, ['postgresql', 'redis'])
   assert.deepEqual((await detectIn(go)).databases, ['postgresql'])
+  const django = {
+    'manage.py': '',
+    'requirements.txt': 'django\ngunicorn\n',
+    'shop/wsgi.py': '',
+    'shop/settings.py': "DATABASES = {'default': {'ENGINE': 'django.db.backends.sqlite3'}}",
+  }
+  assert.deepEqual((await detectIn(django)).databases, ['sqlite'])
+  const both = { ...django, 'requirements.txt': 'django\ngunicorn\npsycopg\n' }
+  assert.deepEqual((await detectIn(both)).databases, ['postgresql'])
   assert.equal((await detectIn({ Dockerfile: 'EXPOSE 3000' })).port, 3000)
   assert.equal((await detectIn({ Dockerfile: 'EXPOSE 3000 3001' })).port, undefined)
   const stages = 'FROM a AS base\nEXPOSE 80\nFROM b\nEXPOSE 3000 4000/udp\n'

@@ -52,9 +52,14 @@ export const init = defineCommand({
       )
     const { findUnread } = await import('@fairlead/model/app-file/detect/others.ts')
     for (const sentence of findUnread(folder, detected)) context.output.note(sentence)
-    if (detected.databases.length > 0)
+    const servers = detected.databases.filter((type) => type !== 'sqlite')
+    if (servers.length < detected.databases.length)
       context.output.note(
-        `Its packages use ${detected.databases.join(' and ')}: "attach" in the file runs one for it; the address of yours is a secret: fairlead secret set NAME.`,
+        'It uses SQLite, whose file belongs into a volume: each version has a folder of its own, and would begin anew. Give the service "volumes: [{ name: data }]", and the program the folder in FAIRLEAD_VOLUME_DATA.',
+      )
+    if (servers.length > 0)
+      context.output.note(
+        `Its packages use ${servers.join(' and ')}: "attach" in the file runs one for it; the address of yours is a secret: fairlead secret set NAME.`,
       )
     const hasWeb = detected.services.some(({ isWeb }) => isWeb)
     if (!hasWeb)

@@ -1,7 +1,10 @@
 /** Databases that an app uses, by the packages of their clients. */
 import type { AttachmentType } from '../app-file.ts'
 
-const clients: readonly (readonly [AttachmentType, ReadonlySet<string>])[] = [
+/** `sqlite` is a file of the app itself. */
+export type DetectedDatabase = AttachmentType | 'sqlite'
+
+const clients: readonly (readonly [DetectedDatabase, ReadonlySet<string>])[] = [
   [
     'postgresql',
     new Set([
@@ -32,10 +35,22 @@ const clients: readonly (readonly [AttachmentType, ReadonlySet<string>])[] = [
       ...['github.com/redis/go-redis', 'github.com/gomodule/redigo', 'github.com/go-redis/redis'],
     ]),
   ],
+  [
+    'sqlite',
+    new Set([
+      ...['sqlite3', 'better-sqlite3', 'aiosqlite'],
+      ...['github.com/mattn/go-sqlite3', 'modernc.org/sqlite', 'gorm.io/driver/sqlite'],
+    ]),
+  ],
 ]
 
 /** @param packages Names, those of Go without the version at their end */
-export function databasesOf(packages: Iterable<string>): AttachmentType[] {
+export function databasesOf(packages: Iterable<string>): DetectedDatabase[] {
   const names = [...packages]
-  return clients.flatMap(([type, known]) => (names.some((name) => known.has(name)) ? [type] : []))
+  const found = clients.flatMap(([type, known]) =>
+    names.some((name) => known.has(name)) ? [type] : [],
+  )
+  // Beside a server it is for development.
+  const isOnly = !found.includes('postgresql') && !found.includes('mariadb')
+  return found.filter((type) => isOnly || type !== 'sqlite')
 }

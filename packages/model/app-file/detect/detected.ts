@@ -1,6 +1,6 @@
 /** What detection finds in a folder: language, how it is built, and what runs. */
-import type { AttachmentType } from '../app-file.ts'
 import type { BuildHere } from '../merge-environment.ts'
+import type { DetectedDatabase } from './databases.ts'
 
 /** Files of the app, below its own folder. */
 export interface AppFolder {
@@ -108,7 +108,7 @@ export interface DetectedApp {
   /** Path of the health check; undefined: an open port. */
   readonly health: string | undefined
   /** Databases whose clients are among the packages. */
-  readonly databases: readonly AttachmentType[]
+  readonly databases: readonly DetectedDatabase[]
 }
 
 /** Why a folder is not deployed as it is. */

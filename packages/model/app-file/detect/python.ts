@@ -1,5 +1,5 @@
 /** Apps of Python: Django, frameworks of ASGI, Flask, Streamlit, or a script. */
-import { databasesOf } from './databases.ts'
+import { type DetectedDatabase, databasesOf } from './databases.ts'
 import {
   type AppFolder,
   type BuildWishes,
@@ -55,11 +55,15 @@ export async function detectPython(
   const { title, command } = startIsKnown
     ? { title: 'Python', command: undefined }
     : await findStart(folder, { packages, file, manage })
+  const settings = manage === undefined ? '' : await readSettings(folder)
+  const found = databasesOf(packages)
+  const databases: DetectedDatabase[] =
+    found.length === 0 && settings.includes('django.db.backends.sqlite3') ? ['sqlite'] : found
   const language: PythonLanguage = {
     kind: 'python',
     packages: file,
     requirements: file === 'pyproject.toml' ? project?.requirements : undefined,
-    collectsStatic: manage !== undefined && (await hasStaticRoot(folder)) ? manage : undefined,
+    collectsStatic: manage !== undefined && /^STATIC_ROOT\s*=/m.test(settings) ? manage : undefined,
     version: await versionOf(folder, project, python),
   }
   const by = file === 'uv.lock' ? 'uv' : file === 'poetry.lock' ? 'Poetry' : 'pip'
@@ -71,7 +75,7 @@ export async function detectPython(
     release: undefined,
     port: undefined,
     health: undefined,
-    databases: databasesOf(packages),
+    databases,
   }
 }
 
@@ -290,12 +294,10 @@ async function findObject(
   return undefined
 }
 
-async function hasStaticRoot(folder: AppFolder): Promise<boolean> {
-  for (const path of [...folder.paths].filter((each) =>
-    /(?:^|\/)settings(?:\/\w+)?\.py$/.test(each),
-  ))
-    if (/^STATIC_ROOT\s*=/m.test((await folder.read(path)) ?? '')) return true
-  return false
+/** Those of Django. */
+async function readSettings(folder: AppFolder): Promise<string> {
+  const paths = [...folder.paths].filter((each) => /(?:^|\/)settings(?:\/\w+)?\.py$/.test(each))
+  return (await Promise.all(paths.map((path) => folder.read(path)))).join('\n')
 }
 
 async function versionOf(
