@@ -55,7 +55,7 @@ export const init = defineCommand({
     const servers = detected.databases.filter((type) => type !== 'sqlite')
     if (servers.length < detected.databases.length)
       context.output.note(
-        'It uses SQLite, whose file belongs into a volume: each version has a folder of its own, and would begin anew. Give the service "volumes: [{ name: data }]", and the program the folder in FAIRLEAD_VOLUME_DATA.',
+        'It uses SQLite, whose file belongs into a volume: each version has a folder of its own, and would begin anew. Give the service "volumes: [{ name: data, path: /data }]", and the program the folder in FAIRLEAD_VOLUME_DATA; the command "release" has no volume.',
       )
     if (servers.length > 0)
       context.output.note(

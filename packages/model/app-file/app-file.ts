@@ -55,7 +55,11 @@ const Health = z
 
 const Volume = z.strictObject({
   name: named('volume', 'a name of lower-case letters, digits and hyphens'),
-  path: absolutePath.describe('Where instances see it.'),
+  path: absolutePath.meta({
+    description:
+      'Where containers see it; for other programs, FAIRLEAD_VOLUME_NAME has its folder.',
+    examples: ['/data'],
+  }),
   shared: z.boolean().describe('Whether several instances may use it at a time.').optional(),
 })
 
