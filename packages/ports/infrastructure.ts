@@ -151,8 +151,7 @@ export interface PolledRepository {
 
 /** Versions of artifacts and references of Git repositories; accounts and restrictions of addresses are the infrastructure's. */
 export interface VersionReads {
-  /** Why the account of an artifact cannot be asked, and which can; undefined: it can. */
-  accountProblem(artifact: ArtifactName): string | undefined
+  hasAccount(artifact: ArtifactName): boolean
   versions(artifact: ArtifactName): Promise<readonly string[]>
   digests(artifact: ArtifactName, versions: readonly string[]): Promise<ArtifactDigests>
   /** @param known Digest of the refs that the caller has; refs are undefined where they are the same */

@@ -236,6 +236,15 @@ const folders: Readonly<
     { web: "gunicorn 'app:create_app()' --bind $HOST:$PORT" },
     { packages: 'poetry.lock', version: { range: '^3.11', place: 'requires-python' } },
   ],
+  'requirements that Poetry has written': [
+    {
+      'pyproject.toml': '[tool.poetry.dependencies]\nflask = "^3"\ngunicorn = "*"\n',
+      ...{ 'requirements.txt': 'flask\ngunicorn\n', 'app.py': flask },
+    },
+    'Python (Flask) with pip',
+    { web: 'gunicorn app:app --bind $HOST:$PORT' },
+    { packages: 'requirements.txt' },
+  ],
   'a project that is no package': [
     {
       'pyproject.toml': '[project]\ndependencies = ["fastapi[standard]>=0.115"]\n',

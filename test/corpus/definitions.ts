@@ -1162,7 +1162,7 @@ const whole: [what: string, fields: JsonObject, doubt?: RegExp][] = [
       stages: [wait],
       triggers: [{ type: 'docker', enabled: true, account: 'hub', repository: 'shop/web' }],
     },
-    /"hub" of the trigger is no artifact account for docker\/image: there is none\. Until/,
+    /no artifact account "hub" for docker\/image, so nothing is looked up/,
   ],
   [
     'an analysis by the name of its configuration',

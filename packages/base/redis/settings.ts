@@ -197,8 +197,10 @@ function toSentinels(sentinels: string[], keys: RedisValues, report: SettingsRep
   }
 }
 
-/** `redis://user:password@host:port/database`, `rediss://…`, `unix:///path?db=1`; undefined for anything else. */
-/** Installers write `http://` too, of which Gate takes host and port. */
+/**
+ * `redis://user:password@host:port/database`, `rediss://…`, `unix:///path?db=1`; undefined for anything else. Installers write
+ * `http://` too, of which Gate takes host and port.
+ */
 function parseAddress(text: string): Address | undefined {
   if (!/^(rediss?|http|unix):\/\/[^\s\\]*$/.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)

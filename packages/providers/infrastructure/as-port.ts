@@ -3,7 +3,7 @@
 import { parseIfJson, parseJson } from '@fairlead/base/json/json.ts'
 import { objectList, type Reader, shape } from '@fairlead/base/json/shape.ts'
 import { objectOf, textsOf } from '@fairlead/base/json/values.ts'
-import { PortError, refusalOf } from '@fairlead/base/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { ownNames } from '@fairlead/base/services/services.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { toAccount } from '@fairlead/model/environments/accounts.ts'
@@ -226,7 +226,10 @@ export function createPort(infrastructure: EmbeddedInfrastructure): Infrastructu
     provider: (id) => providers.find((provider) => provider.id === id),
     secretHolders: () => providers.flatMap((provider) => provider.secretHolders?.() ?? []),
     versions: {
-      accountProblem: (artifact) => refusalOf(() => accountOf(artifact, infrastructure)),
+      hasAccount: ({ account, type }) =>
+        infrastructure.artifactAccounts.some(
+          ({ name, types }) => name === account && types.includes(type),
+        ),
       versions: async (artifact) => versionsOfArtifact(artifact, infrastructure),
       digests: async (artifact, versions) => digestsOfArtifact(artifact, versions, infrastructure),
       gitRefs: async (repository, known) => gitRefs(repository, known, context),

@@ -522,12 +522,11 @@ function polledFindings(
   return readPipeline(definition).triggers.flatMap((trigger, index) => {
     const artifact = readTrigger(trigger).isEnabled ? polledArtifact(trigger) : undefined
     if (artifact === undefined || isExpression(artifact.account)) return []
-    const problem = versions?.accountProblem(artifact)
-    if (problem === undefined) return []
+    if (versions?.hasAccount(artifact) !== false) return []
     return [
       warningAt(
         `triggers[${index}].account`,
-        `${problem} Until the account is configured, only events that are reported here start the trigger.`,
+        `There is no artifact account "${artifact.account}" for ${artifact.type}, so nothing is looked up: only events that are reported here start the trigger. Configure it, or name another one.`,
       ),
     ]
   })

@@ -1,5 +1,5 @@
 /** Apps of Python: Django, frameworks of ASGI, Flask, Streamlit, or a script. */
-import { type DetectedDatabase, databasesOf } from './databases.ts'
+import { databasesOf } from './databases.ts'
 import {
   type AppFolder,
   type BuildWishes,
@@ -38,7 +38,7 @@ export async function detectPython(
       folder.paths.has(path) &&
       // Often it has nothing but settings of tools.
       (path !== 'pyproject.toml' ||
-        (project?.packages ?? []).some((name) => name !== 'python') ||
+        (project?.needsPoetry === false && project.packages.some((name) => name !== 'python')) ||
         !folder.paths.has('requirements.txt')),
   )
   if (file === 'pyproject.toml' && project?.needsPoetry === true)
@@ -56,9 +56,10 @@ export async function detectPython(
     ? { title: 'Python', command: undefined }
     : await findStart(folder, { packages, file, manage })
   const settings = manage === undefined ? '' : await readSettings(folder)
-  const found = databasesOf(packages)
-  const databases: DetectedDatabase[] =
-    found.length === 0 && settings.includes('django.db.backends.sqlite3') ? ['sqlite'] : found
+  const databases = databasesOf([
+    ...packages,
+    ...(settings.includes('django.db.backends.sqlite3') ? ['sqlite3'] : []),
+  ])
   const language: PythonLanguage = {
     kind: 'python',
     packages: file,
