@@ -178,7 +178,6 @@ const localBuildKeys = settings({
 export type LocalBuildSettings = ReturnType<typeof localBuildKeys.read> & {
   readonly maxQueuedOfApplication: number
 }
-export type ConfiguredJob = LocalBuildSettings['jobs'][number]
 export type JobSource = LocalBuildSettings['sources'][number]
 
 export const localBuildDeclaration: BuildServerDeclaration<LocalBuildSettings> = {

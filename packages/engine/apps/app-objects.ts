@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { Infrastructure } from '@fairlead/ports/infrastructure.ts'
@@ -250,9 +249,4 @@ async function remove(
     await operate(operation, object, ports.infrastructure, as)
   }
   store.dropObject(application, keyOf(object))
-}
-
-/** Name under which the store has an application. */
-export function applicationKey(name: string): string {
-  return foldName(name)
 }

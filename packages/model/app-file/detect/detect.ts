@@ -48,18 +48,6 @@ export async function detect(given: AppFolder, wishes: BuildWishes = {}): Promis
   return (await byLanguage(folder, wishes)) ?? fail(await nothingFound(folder))
 }
 
-/** Command of a service that the app file gives none: that of its name, else for the web, or the only one. */
-export function commandOf(
-  { services }: DetectedApp,
-  name: string,
-  isOnly: boolean,
-): string | undefined {
-  const found =
-    services.find((each) => each.name === name) ??
-    (isOnly || name === 'web' ? services.find(({ isWeb }) => isWeb) : undefined)
-  return found?.command
-}
-
 const files: DetectedApp = {
   language: { kind: 'files' },
   title: 'Commands of your own',
