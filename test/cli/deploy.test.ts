@@ -106,6 +106,11 @@ for (const [reason, remedy] of [
   ['The program "gunicorn" was not found: it is neither in …', /"gunicorn" is not in the image/],
   ['It ended with exit code 127: …. Its output: exec: nodde: not found; ', /"nodde" is not in/],
   ['exit code 127: …. Its output: sh: 1: exec: ./start.sh: not found', /"\.\/start\.sh" .*CRLF/],
+  [
+    "exit code 1. Its output: Error: Cannot find module '@my/ui'",
+    /"@my\/ui" .*without build\.from/,
+  ],
+  ["ModuleNotFoundError: No module named 'flask.views'", /"flask" is not in the image/],
   ['exit code 126: …. Its output: exec: ./start.sh: Permission denied', /chmod \+x/],
   [
     'It did not become ready within 60s: nothing listens on port 15507; it listens on port 3000 instead. Its output: room not found',

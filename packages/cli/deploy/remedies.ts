@@ -30,6 +30,15 @@ const causes: readonly Cause[] = [
     },
   },
   {
+    // A name without a path: a file of the app is not installed.
+    pattern:
+      /Cannot find (?:module|package) '((?:@[\w.-]+\/)?\w[\w.-]*)['/]|No module named '(\w+)/,
+    remedy: ([, node, python]) =>
+      python === undefined
+        ? `"${node}" is not in the image: add it to "dependencies" of package.json. If it is there, its app is a workspace: deploy the folder above, where packages are installed, without build.from, with a Procfile such as web: npm --prefix packages/web start.`
+        : `"${python}" is not in the image: add its package to requirements.txt or what else names the packages.`,
+  },
+  {
     pattern: /exit code 126|exec: \S+: Permission denied/,
     remedy: () =>
       'A file that is run as a program may not be executed: chmod +x FILE, or name what runs it in "command", such as sh FILE.',
