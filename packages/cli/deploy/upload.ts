@@ -79,8 +79,8 @@ async function extract(folder: string, revision: string, to: string): Promise<vo
   ])
   if (code !== 0 || unpacked !== 0)
     throw misuse(
-      `The revision "${revision}" cannot be read: ${words.trim() || faults.trim() || `tar ended with ${unpacked}`}`,
-      'Name a branch, a tag or a commit of this repository.',
+      `The revision "${revision}" cannot be read: ${(words.trim() || faults.trim() || `tar ended with ${unpacked}`).replace(/^fatal: /, '').replace(/[^.]$/, '$&.')}`,
+      'Name a branch, a tag or a commit of the repository, or none to deploy the folder as it is.',
     )
   for (const [path, commit] of await submodulesOf(folder, revision)) {
     if (!existsSync(join(folder, path, '.git')))
