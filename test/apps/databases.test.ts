@@ -257,6 +257,8 @@ test('databases of an app', async (t) => {
     await legacy('DROP TABLE t')
     const refused = await cli('db', 'restore', 'db', '--yes')
     assert.equal(refused.code, 7, refused.stderr)
+    const unknown = await cli('db', 'restore', 'db', '--at', '2020', '--confirm', 'shop')
+    assert.match(unknown.stderr, /db has no backup "2020"\. Choose one of \d{4}.*\.dump/)
     for (const name of ['db', 'cache', 'legacy']) {
       const { code, stderr, stdout } = await cli('db', 'restore', name, '--confirm', 'shop')
       assert.equal(code, 0, stderr + stdout)

@@ -458,13 +458,20 @@ export class AppDatabases {
     return this.start(`backup ${name} ${environment}`, [stage], order, as)
   }
 
-  /** Starts a run that loads a backup into a new folder, which then takes the place of the present one. @param from Undefined: the newest */
+  /** Starts a run that loads a backup into a new folder, which then takes the place of the present one. @param from Undefined: the newest @throws {PortError} 404 */
   async restore(
     order: DatabaseOrder & { readonly from: string | undefined },
     as: Caller,
   ): Promise<JsonObject> {
     const found = await this.#find(order, as)
-    const words = ['check-restore', ...(order.from === undefined ? [] : [order.from])]
+    const { from } = order
+    const { backups } = await this.#storageOf(found, as)
+    if (from !== undefined && !backups.includes(from))
+      throw new PortError(
+        404,
+        `${found.name} has no backup "${from}". ${backups.length === 0 ? 'There is none yet.' : `Choose one of ${backups.join(', ')}.`}`,
+      )
+    const words = ['check-restore', ...(from === undefined ? [] : [from])]
     const stages = renewal(jobPlace(order.application, found), found, {
       check: jobStage('Check the backup', words, jobPlace(order.application, found)),
       // Databases of earlier versions know this name only.
