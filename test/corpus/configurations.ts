@@ -263,8 +263,12 @@ const unread: Record<string, ConfigurationSet> = {
       'SpinnakerService.yml': 'kind: SpinnakerService\n',
       'gate-production.yml': 'server.port: 8084\n',
       'gate-local.json': '{"server": {"port": 8084}}',
+      'application.yml': 'server.port: 8084\n',
+      'orca.properties': 'server.port=8083\n',
     },
     names: [
+      'to other services: config/orca.properties.',
+      'under which Gate reads nothing: config/application.yml.',
       'for an installer: config/SpinnakerService.yml, config/values.yaml.',
       'not active: config/gate-production.yml.',
       'nor properties: config/gate-local.json.',

@@ -161,8 +161,9 @@ function isPresent(
 
 const endings = ['yml', 'yaml', 'properties']
 const ofOthers =
-  /^(?:clouddriver|echo|fiat|front50|igor|kayenta|keel|orca|rosco)(?:-[^/]*)?\.ya?ml$/
+  /^(?:clouddriver|echo|fiat|front50|igor|kayenta|keel|orca|rosco)(?:-[^/]*)?\.(?:ya?ml|properties)$/
 const ofInstallers = /^(?:halconfig|kustomization|spinnaker-?service|values)\.ya?ml$/i
+const ofSpring = /^application(?:-[^/]*)?\.(?:ya?ml|properties)$/
 
 /** Files beside those of the gateway that look as if they had an effect, by the reason why they have none. */
 export function unreadFiles(
@@ -191,6 +192,11 @@ export function unreadFiles(
       'are for an installer',
       'Settings belong into gate.yml or fairlead.yml.',
       where((name) => ofInstallers.test(name)),
+    ],
+    [
+      'have the name of Spring, under which Gate reads nothing',
+      'Settings belong into gate.yml or fairlead.yml.',
+      where((name, own) => !own.includes('application') && ofSpring.test(name)),
     ],
     [
       'are neither YAML nor properties',
